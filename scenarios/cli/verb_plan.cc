@@ -109,7 +109,7 @@ ExitCode PlanCommand::RunRecording(const Document& document, Console& console) c
 }
 
 ExitCode PlanCommand::Run(Console& console) const {
-  MustNotDestroy(out_, Written::kPlan, scenarios_.files);
+  MustNotDestroy(out_, carrier_.empty() ? Written::kPlan : Written::kCarry, scenarios_.files);
   // A pipe can be read but once, and is a scenario.
   if (std::error_code ignored; std::filesystem::is_regular_file(scenarios_.files.front(), ignored)) {
     const Document document = LoadDocument(scenarios_.files.front());

@@ -26,6 +26,8 @@ Own OwnOf(Written kind) {
   switch (kind) {
     case Written::kPlan:
       return {"a plan", "plan.yaml"};
+    case Written::kCarry:
+      return {"a plan for PyTorch", "plan.json"};
     case Written::kMachine:
       return {"a machine profile", "machine.yaml"};
     case Written::kEstimate:
@@ -43,8 +45,14 @@ bool HasKeyOf(FileKind kind, const Node& root) {
   return std::any_of(keys.begin(), keys.end(), [&](const std::string& key) { return root.Find(key) != nullptr; });
 }
 
+// A plan for PyTorch has keys of the recording whose calls it holds.
+bool IsCarry(const std::string& text) {
+  return text.substr(0, 100).find("\"format\": \"spillway-carry\"") != std::string::npos;
+}
+
 // The kind of an input file, by its keys; nullopt: of none, or no YAML.
 std::optional<FileKind> KindOf(const std::string& path, const std::string& text) {
+  if (IsCarry(text)) return std::nullopt;
   try {
     const Document document = ParseDocument(text, path);
     for (const FileKind kind :
@@ -68,6 +76,8 @@ bool IsOfKind(Written kind, const std::string& path, const std::string& text) {
       return begin.starts_with("<");
     case Written::kPlan:
       return KindOf(path, text) == FileKind::kPlan;
+    case Written::kCarry:
+      return IsCarry(text);
     case Written::kMachine:
       return KindOf(path, text) == FileKind::kMachine;
   }

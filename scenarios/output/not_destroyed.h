@@ -8,7 +8,7 @@
 namespace spillway {
 
 // What a command writes under -o.
-enum class Written { kPlan, kMachine, kEstimate, kJson, kPage };
+enum class Written { kPlan, kCarry, kMachine, kEstimate, kJson, kPage };
 
 // Throws UserError before anything is computed: `out` is there and is one of `inputs`, or is neither empty nor an earlier
 // file of the same kind. "", "-" and what is no regular file (a FIFO, /dev/stdout) are left to the writer.

@@ -24,11 +24,13 @@ constexpr const char* kStep = R"({"graph": "two layers", "samples": 1, "source":
 class Carried {
  public:
   Carried() : folder_("carry") { folder_.Write("step.json", kStep); }
-  Outcome Run(const std::string& strategy, const std::string& network = "{graph: step.json}") {
+  std::string Write(const std::string& name, const std::string& text) { return folder_.Write(name, text); }
+  Outcome Run(const std::string& strategy, const std::string& network = "{graph: step.json}",
+              const std::string& out = "-") {
     const std::string file =
         folder_.Write("s.yaml", "name: carried\nnetwork: " + network +
                                     "\nmachines: unit\nmemory: 1 MB\nstrategies: " + strategy + "\n");
-    return Spillway({"plan", file, "--for", "torch"});
+    return Spillway({"plan", file, "--for", "torch", "-o", out});
   }
   Json Plan(const std::string& strategy) {
     const Outcome outcome = Run(strategy);
@@ -92,6 +94,17 @@ TEST_CASE("plan --for torch: a step that was not recorded is refused") {
   CHECK(outcome.status == 2);
   CHECK(outcome.err.find("--for torch: cifar-resnet20 is no recording: expected 'network: {graph: STEP.json}'") !=
         std::string::npos);
+}
+
+TEST_CASE("plan --for torch: an earlier file of the kind is replaced, a plan of the other kind is not") {
+  Carried carried;
+  const std::string mine = carried.Write("mine.json", "");
+  CHECK(carried.Run("in-core", "{graph: step.json}", mine).status == 0);
+  CHECK(carried.Run("swap-all", "{graph: step.json}", mine).status == 0);
+  const std::string yaml = carried.Write("plan.yaml", "network: two layers\nbatch: 1\ngaps: []\n");
+  const Outcome outcome = carried.Run("in-core", "{graph: step.json}", yaml);
+  CHECK(outcome.status == 2);
+  CHECK(outcome.err.find("is a plan and not a plan for PyTorch") != std::string::npos);
 }
 
 }  // namespace

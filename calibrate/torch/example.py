@@ -1,0 +1,179 @@
+#!/usr/bin/env python3
+"""A small network trained twice, plainly and under a plan for two thirds of its peak, and both compared.
+
+    python3 calibrate/torch/example.py unet3d --spillway build/spillway
+    python3 calibrate/torch/example.py gpt --spillway build/spillway
+
+It takes a minute on any machine with PyTorch. The steps are those of a user: record, plan, apply.
+"""
+import argparse
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+STEPS = 4
+SHARE = 2 / 3  # of the bytes that are neither weights nor states
+LARGE = 1 << 40  # bytes of a card that holds any step
+
+import torch  # noqa: E402
+from torch import nn  # noqa: E402
+from torch.nn import functional as F  # noqa: E402
+
+
+class UNet3d(nn.Module):
+    """Two levels of a U-Net over volumes, as in segmentation."""
+
+    def __init__(self, width=8):
+        super().__init__()
+        self.down = nn.ModuleList([self.block(1, width), self.block(width, 2 * width)])
+        self.bottom = self.block(2 * width, 4 * width)
+        self.up = nn.ModuleList([self.block(6 * width, 2 * width), self.block(3 * width, width)])
+        self.head = nn.Conv3d(width, 2, 1)
+
+    @staticmethod
+    def block(c_in, c_out):
+        return nn.Sequential(nn.Conv3d(c_in, c_out, 3, padding=1), nn.InstanceNorm3d(c_out, affine=True),
+                             nn.LeakyReLU(0.01, inplace=True), nn.Conv3d(c_out, c_out, 3, padding=1),
+                             nn.InstanceNorm3d(c_out, affine=True), nn.LeakyReLU(0.01, inplace=True))
+
+    def forward(self, x):
+        skips = []
+        for down in self.down:
+            x = down(x)
+            skips.append(x)
+            x = F.max_pool3d(x, 2)
+        x = self.bottom(x)
+        for up in self.up:
+            x = up(torch.cat([F.interpolate(x, scale_factor=2), skips.pop()], 1))
+        return self.head(x)
+
+
+class Gpt(nn.Module):
+    """A small language model: attention written out, dropout, shortcuts."""
+
+    def __init__(self, words=512, width=128, heads=4, blocks=4, length=128):
+        super().__init__()
+        self.heads, self.words = heads, nn.Embedding(words, width)
+        self.places = nn.Parameter(torch.zeros(length, width))
+        self.blocks = nn.ModuleList([nn.ModuleDict({
+            "norm": nn.LayerNorm(width), "qkv": nn.Linear(width, 3 * width), "out": nn.Linear(width, width),
+            "norm2": nn.LayerNorm(width), "wide": nn.Linear(width, 4 * width), "narrow": nn.Linear(4 * width, width)})
+            for _ in range(blocks)])
+        self.head = nn.Linear(width, words)
+
+    def attention(self, block, x):
+        n, length, width = x.shape
+        q, k, v = block["qkv"](x).view(n, length, 3, self.heads, width // self.heads).permute(2, 0, 3, 1, 4)
+        weights = F.dropout(torch.softmax(q @ k.transpose(-2, -1) / (width // self.heads) ** 0.5, -1), 0.1)
+        return block["out"]((weights @ v).transpose(1, 2).reshape(n, length, width))
+
+    def forward(self, x):
+        x = self.words(x) + self.places
+        for block in self.blocks:
+            x = x + self.attention(block, block["norm"](x))
+            x = x + block["narrow"](F.gelu(block["wide"](block["norm2"](x))))
+        return self.head(x).transpose(1, 2)
+
+
+EXAMPLES = {
+    "unet3d": (UNet3d, lambda: [torch.randn(1, 1, 48, 48, 48), torch.randint(0, 2, (1, 48, 48, 48))]),
+    "gpt": (Gpt, lambda: [torch.randint(0, 512, (8, 128)), torch.randint(0, 512, (8, 128))]),
+}
+
+
+def trainer(name):
+    """(network, forward, update, batch), the same each time."""
+    make, draw = EXAMPLES[name]
+    torch.manual_seed(1)
+    network = make().train()
+    optimizer = torch.optim.AdamW(network.parameters(), lr=0.001, foreach=False)
+
+    def forward(data, labels):
+        return F.cross_entropy(network(data), labels)
+
+    def update():
+        optimizer.step()
+        optimizer.zero_grad(set_to_none=True)
+
+    return network, forward, update, draw()
+
+
+def trained(name, carrier=None):
+    """(losses, parameters and buffers, median seconds of a step)."""
+    network, forward, update, batch = trainer(name)
+    losses, seconds = [], []
+    for _ in range(STEPS):
+        begin = time.perf_counter()
+        with carrier or contextlib.nullcontext():
+            loss = forward(*batch)
+            loss.backward()
+        update()
+        losses.append(loss.item())
+        seconds.append(time.perf_counter() - begin)
+    return losses, network.state_dict(), sorted(seconds)[STEPS // 2]
+
+
+def plan_of(program, step, memory, out):
+    command = [program, "plan", step, "--memory", "%d B" % memory, "--margin", "0", "--link", "4GB/s", "--for", "torch", "-o", out]
+    return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def in_core(program, step, out):
+    """The plan of a step that has all the memory that it wants."""
+    done = plan_of(program, step, LARGE, out)
+    if done.returncode:
+        sys.exit(done.stderr)
+    with open(out) as file:
+        return json.load(file)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("example", choices=sorted(EXAMPLES))
+    parser.add_argument("--spillway", default="spillway", help="the program")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        compare(arguments.example, arguments.spillway, folder)
+
+
+def compare(name, program, folder):
+    subprocess.run([sys.executable, os.path.join(HERE, "join.py"), "-o", os.path.join(folder, "spillway_torch.py")], check=True)
+    sys.path.insert(0, folder)
+    import spillway_torch
+    step, out = os.path.join(folder, "step.json"), os.path.join(folder, "plan.json")
+    _, forward, update, batch = trainer(name)
+    with open(step, "w") as file:
+        json.dump(spillway_torch.record(forward, batch, update, name=name, repetitions=3), file)
+    whole = in_core(program, step, out)
+    resident = sum(value["bytes"] for value in whole["values"])
+    taken = LARGE - whole["capacity_bytes"]  # of a card, by context and workspace
+    done = plan_of(program, step, taken + int(resident + SHARE * (whole["peak_bytes"] - resident)), out)
+    if done.returncode:
+        sys.exit(done.stderr)
+    show(spillway_torch, name, whole, out)
+
+
+def show(spillway_torch, name, whole, out):
+    counting = spillway_torch.apply(whole, device="cpu", count=True)
+    planned = spillway_torch.apply(out, device="cpu", count=True)
+    losses, state, _ = trained(name, counting)
+    others, other, _ = trained(name, planned)
+    equal = losses == others and all(torch.equal(state[key], other[key]) for key in state)
+    print("%s, PyTorch %s, %d steps; losses and parameters %s" % (
+        name, torch.__version__, STEPS, "are equal bit for bit" if equal else "DIFFER"))
+    rows = [("plain", counting, whole["step_time_ns"], trained(name)[2]),
+            ("planned", planned, planned.plan.step_ns, trained(name, spillway_torch.apply(out, device="cpu"))[2])]
+    for label, carrier, predicted, seconds in rows:
+        peak = max(context["counted_peak_bytes"] for context in carrier.account.contexts)
+        print("%-8s peak %6.1f MB counted, %6.1f predicted; step %6.0f ms measured, %6.0f predicted" % (
+            label, peak / 1e6, carrier.plan.peak / 1e6, seconds * 1e3, predicted / 1e6))
+    sys.exit(not equal)
+
+
+if __name__ == "__main__":
+    main()
