@@ -12,6 +12,7 @@
 #include "scenarios/cli/options.h"
 #include "scenarios/cli/show.h"
 #include "scenarios/cli/topics.h"
+#include "scenarios/file/scenario.h"
 #include "sim/strategies/strategies.h"
 
 namespace spillway {

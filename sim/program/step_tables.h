@@ -85,7 +85,7 @@ struct StepTables {
   Bytes TilesOfOp(const OpDecision& decision) const { return MostTiles(decision, TileDepth(decision.depth)); }
   // What the library takes of a grant for that launch: the workspace of the algorithm that it chooses. More than
   // `granted` only if no algorithm wants less.
-  Bytes TakenWithin(Launch launch, Bytes granted) const;
+  Bytes TakenWithin(Launch called, Bytes granted) const;
   // Bytes of network-wide allocation, which lasts from the beginning of training to its end. Every tensor has a buffer
   // of its own, with two exceptions: gradients of values share two buffers, workspaces one, each as large as the
   // largest that it must hold (Torch; the baseline of vDNN, MICRO 2016).
