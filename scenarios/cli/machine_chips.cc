@@ -61,8 +61,8 @@ struct Row {
 };
 
 std::vector<Row> Rows() {
-  const char* const kDriver = "nvidia-smi on this card";
-  const char* const kCapacity = "the card's capacity less what its like keep back, assumed";
+  constexpr const char* kDriver = "nvidia-smi on this card";
+  constexpr const char* kCapacity = "the card's capacity less what its like keep back, assumed";
   return {
       {"rtx-3090", "RTX-3090", "GeForce RTX 3090", 24576, 640, kDriver, Pcie4()},
       {"rtx-a6000", "", "RTX A6000", 49140, 640, kDriver, Pcie4(), 38.7, 768, 84, 6,

@@ -7,11 +7,11 @@
 
 namespace spillway {
 
-// What `plan` decides, in each part of the first one's size, and what `small` decides in those that are smaller; head and
-// runtime are those of `plan`, batch and `accumulate` those of the whole. Beside that
+// What `large` decides, in each part of the first one's size, and what `small` decides in those that are smaller; head and
+// runtime are those of `large`, batch and `accumulate` those of the whole. Beside that
 // the input of each part but the first is fetched while the last layer of the part before is in backward.
 // REQUIRES: both were checked against the steps that `all` repeats.
-Plan RepeatedPlan(const Plan& plan, const Plan& small, const AccumulatedStep& all);
+Plan RepeatedPlan(const Plan& large, const Plan& small, const AccumulatedStep& all);
 
 }  // namespace spillway
 
