@@ -10,6 +10,8 @@
 namespace spillway {
 
 inline bool Contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+// Ahead of the template of hw/text/lists.h, wherever that is seen too.
+inline bool Contains(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
 
 // With the first `from` replaced. It must be there: a test of what is wrong with a text would pass without a change.
 inline std::string Replaced(std::string text, const std::string& from, const std::string& to) {
