@@ -5,7 +5,8 @@ import time
 import torch
 from torch.utils._pytree import tree_map
 
-from calls import tensors_in
+from calls import arguments_of, tensors_in
+from mistakes import RecordError
 from versions import storage_of
 from work import moved_bytes
 
@@ -67,6 +68,16 @@ class Call:
         self.bytes = moved_bytes(args, kwargs, result)
 
 
+def reads_opaque(call):
+    """Whether the call reads bytes that only the library understands; on invented ones it may end the process."""
+    for argument, value in arguments_of(call.function, call.args, call.kwargs):
+        name = argument.name.lower()
+        # A fake workspace is empty; a real reserve is, where the library keeps none.
+        if isinstance(value, Specimen) and ("workspace" in name or ("reserve" in name and value.elements())):
+            return True
+    return False
+
+
 class Alone:
     """The times of a call by itself, with its operands in the cache and without; the bytes that its results really take."""
 
@@ -74,6 +85,8 @@ class Alone:
         self._call, self._cache, self._device = call, cache, device
         self.failed, self._sizes = False, []
         try:
+            if reads_opaque(call):
+                raise RecordError("the call reads bytes of the library's own")
             self._measure()
         except Exception:  # contents that the call does not take, or no room for it
             self.failed = True
