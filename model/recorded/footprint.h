@@ -36,8 +36,8 @@ struct Present {
 };
 Present PresentAt(const RecordedStep& recorded, OpId op);
 
-// The largest batch whose most bytes are within `limit`, where each op's bytes grow in proportion with the batch as they
-// do from `a` to `b`, the same list of two batches. nullopt: the lists differ in length or in nothing.
+// The largest batch whose peak is within `limit`. `a` and `b` hold the live bytes of each op at two batches; in between
+// and beyond, the bytes of an op grow in a line. nullopt: the lists differ in length or in nothing.
 std::optional<std::int64_t> LargestBatch(const std::vector<Bytes>& a, std::int64_t batch_a, const std::vector<Bytes>& b,
                                          std::int64_t batch_b, Bytes limit);
 

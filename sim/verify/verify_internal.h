@@ -84,8 +84,8 @@ void CheckAccesses(const Program& program, const TrainingStep* step, const Lifet
                    const HappensBefore& before, Report& report);
 // Clause 5: buffers that share addresses are live one after the other.
 void CheckArena(const Program& program, const Lifetimes& lifetimes, const HappensBefore& before, Report& report);
-// Clause 5b: every kAlloc and kFree of a device is on its one compute stream, bytes are whole blocks, and in list order
-// no more than `capacity` of them are out at once (0: without limit).
+// Clause 5b: every kAlloc and kFree of a device is on its one compute stream, and bytes are whole blocks. In list order no
+// more than `capacity` bytes are allocated at once; 0: without limit.
 void CheckCounted(const Program& program, Bytes capacity, Report& report);
 // Clause 6: a kAlloc on a copy stream starts after every earlier kFree of the device's compute streams has ended.
 void CheckPool(const Program& program, const HappensBefore& before, Report& report);

@@ -219,37 +219,37 @@ def nothing_stays_empty_or_open(plans):
         result.backward()  # after the context: tickets still give what they stand for
 
 
+def gradients_of(name, carrier, inside, after):
+    """Of one step; `inside` and `after` the context, something is done with the loss."""
+    make, loss, draw, samples = NETWORKS[name]
+    torch.manual_seed(1)
+    network = make().train()
+    with carrier or contextlib.nullcontext():
+        result = loss(network, *draw(samples))
+        inside(result)
+    after(result)
+    return [parameter.grad for parameter in network.parameters()]
+
+
+def same_gradients(plan, name, inside, after):
+    carrier = spillway_torch.apply(plan, device="cpu")
+    pairs = zip(gradients_of(name, carrier, inside, after), gradients_of(name, None, inside, after))
+    return all(torch.equal(ours, plain) for ours, plain in pairs)
+
+
 @test
 def backward_after_the_context_is_the_same(plans):
     plan = plans.plan("attention", 0.8)
-    make, loss, draw, samples = NETWORKS["attention"]
-
-    def gradients(carrier):
-        torch.manual_seed(1)
-        network = make().train()
-        with carrier or contextlib.nullcontext():
-            result = loss(network, *draw(samples))
-        result.backward()
-        return [parameter.grad for parameter in network.parameters()]
-
-    assert all(torch.equal(a, b) for a, b in zip(gradients(spillway_torch.apply(plan, device="cpu")), gradients(None)))
+    assert same_gradients(plan, "attention", lambda loss: None, lambda loss: loss.backward())
 
 
 @test
 def two_backwards_of_one_graph(plans):
-    plan = plans.plan("odd", 0.8)
-    make, loss, draw, samples = NETWORKS["odd"]
+    def twice(loss):
+        loss.backward(retain_graph=True)
+        loss.backward()
 
-    def gradients(carrier):
-        torch.manual_seed(1)
-        network = make().train()
-        with carrier or contextlib.nullcontext():
-            result = loss(network, *draw(samples))
-            result.backward(retain_graph=True)
-            result.backward()
-        return [parameter.grad for parameter in network.parameters()]
-
-    assert all(torch.equal(a, b) for a, b in zip(gradients(spillway_torch.apply(plan, device="cpu")), gradients(None)))
+    assert same_gradients(plans.plan("odd", 0.8), "odd", twice, lambda loss: None)
 
 
 @test
