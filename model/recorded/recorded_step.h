@@ -69,7 +69,8 @@ struct RecordedAbout {
   std::string how{}, times{}, torch{}, python{}, date{};  // "run" or "calls"; "measured", "calls", "assumed"
   std::vector<std::string> notes{};
   Bytes memory = 0, memory_free = 0, host_memory = 0;
-  double call_time = 0;                                         // nanoseconds of the host
+  double call_time = 0;     // nanoseconds of the host
+  double carried_call = 0;  // nanoseconds of the host for a call under a carrier, beyond call_time; 0: not measured
   double copy_in = 0, copy_out = 0, both_in = 0, both_out = 0;  // bytes per nanosecond; `in`: to the device
   Bytes allocator_peak = 0;                                     // as the framework counted
 };
@@ -97,6 +98,7 @@ struct RecordedStep {
   std::vector<RecordedCall> calls{};  // by op
   std::vector<RecordedUse> uses{};    // by tensor
   std::vector<OpId> makers{};         // by tensor: the op that makes it, kNoOp: it is there before the step
+  bool unseen = false;  // something wrote tensors outside the recorded calls: no storage may be emptied under a reader
 };
 
 // Throws UserError with every mistake in the file: text that is no JSON or YAML, unknown keys, ids that come twice,

@@ -25,7 +25,8 @@ DumpObject RuntimeObject(const Runtime& r) {
           {"backward_units", RuntimeWord(r, "backward_units")},
           {"part_waits", RuntimeWord(r, "part_waits")},
           {"workspaces", RuntimeWord(r, "workspaces")},
-          {"host_percent", r.host_percent}};
+          {"host_percent", r.host_percent},
+          {"gaps", RuntimeWord(r, "gaps")}};
 }
 
 // Of what stays for a while.

@@ -17,12 +17,12 @@ namespace {
 
 std::string RuntimeText(const Runtime& runtime) {
   const auto& [copy_streams, memory, barrier, host_syncs, framework_time, copy_chunk, pool, blocking_copies,
-               swap_in_waits, collection_time, backward_units, part_waits, workspaces, host_percent] = runtime;
-  return fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {} {}", copy_streams, static_cast<int>(memory),
+               swap_in_waits, collection_time, backward_units, part_waits, workspaces, host_percent, gaps] = runtime;
+  return fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {} {} {}", copy_streams, static_cast<int>(memory),
                      static_cast<int>(barrier), static_cast<int>(host_syncs), framework_time, copy_chunk,
                      static_cast<int>(pool), static_cast<int>(blocking_copies), static_cast<int>(swap_in_waits),
                      collection_time, static_cast<int>(backward_units), static_cast<int>(part_waits),
-                     static_cast<int>(workspaces), host_percent);
+                     static_cast<int>(workspaces), host_percent, static_cast<int>(gaps));
 }
 
 std::string PointsText(const PreparedRun& run) {

@@ -63,6 +63,7 @@ std::string RareFields(const Runtime& runtime) {
   }
   if (runtime.part_waits != PartWaits::kNone) out += ", part_waits: " + RuntimeWord(runtime, "part_waits");
   if (runtime.workspaces != Workspaces::kPerOp) out += ", workspaces: " + RuntimeWord(runtime, "workspaces");
+  if (runtime.gaps != CarriedGaps::kAny) out += ", gaps: " + RuntimeWord(runtime, "gaps");
   if (runtime.host_percent != 100) out += fmt::format(", host_percent: {}", runtime.host_percent);
   return out;
 }

@@ -187,7 +187,8 @@ search: by hand
 evaluations: 3
 runtime: {copy_streams: 1, memory: pool, barrier: op, host_syncs: none, framework_time: 1 us, copy_chunk: 1 MiB,
           pool: addresses, blocking_copies: all, swap_in_waits: backward_layer, collection_time: 1 ms,
-          backward_units: break_points, part_waits: host, workspaces: held, host_percent: 40}
+          backward_units: break_points, part_waits: host, workspaces: held, host_percent: 40,
+          gaps: saved}
 gaps:
   - {tensor: a, action: swap, after: "b:forward", before: "b:backward", out_after: "b:forward", in_at: "b:backward", reason: why}
   - {tensor: c, action: recompute, after: "d:forward", before: "d:backward", keep_result: false, keep_passed: false,
@@ -290,7 +291,7 @@ runtime:
   - arena
   - {name: mine, from: arena, copy_streams: 1, memory: pool, barrier: phase, host_syncs: none, framework_time: 1 us,
      copy_chunk: 1 MiB, pool: bytes, blocking_copies: all, swap_in_waits: kernel, collection_time: 0 ns,
-     backward_units: layers, part_waits: none, workspaces: held, host_percent: 100}
+     backward_units: layers, part_waits: none, workspaces: held, host_percent: 100, gaps: any}
   - {name: framed, from: pooch, framework: of-options}
 memory: [1 GB, 2 GB]
 usable_memory: 3 GB

@@ -27,7 +27,8 @@ Plan FullPlan() {
                   .swap_in_waits = SwapInWaits::kBackwardLayer,
                   .collection_time = 7 * kMillisecond,
                   .backward_units = BackwardUnits::kBreakPoints,
-                  .host_percent = 40};
+                  .host_percent = 40,
+                  .gaps = CarriedGaps::kSaved};
   plan.gaps = {
       {.tensor = 0, .after = kNoOp, .before = 0, .out_after = kNoOp, .in_at = 0, .reason = ""},
       {.tensor = 0, .after = 0, .before = 5, .out_after = kNoOp, .in_at = 4, .reason = "the host has it"},

@@ -39,7 +39,7 @@ class Planner {
       : problem_(problem),
         memo_(memo),
         oracle_(OracleOf(problem)),
-        contest_(oracle_, AllowedBy(problem.parameters)),
+        contest_(oracle_, AllowedBy(problem.parameters, problem.runtime)),
         found_(oracle_, contest_.allowed()),
         scope_(ScopeFor(contest_.allowed(), problem.runtime)),
         rungs_(problem),

@@ -47,9 +47,10 @@ std::vector<WaysLookedAt> InPartsTried(const StepTables& tables, Bytes capacity)
 // Sizes are bytes as allocated, times nanoseconds. A row names what belongs to it as [begin, end) of another table.
 struct GapTables {
   // `capacity`: bytes of device memory. A gap gets a row if it lies over an op that, in one of its ways, does not fit
-  // into the capacity with everything kept. `small`: tensors up to so many bytes are always kept.
+  // into the capacity with everything kept. `small`: tensors up to so many bytes are always kept. `carried`: gaps that the
+  // runtime cannot carry out get no row either.
   GapTables(const StepFacts& facts, BackwardUnits units, Bytes capacity, Bytes small,
-            const WaysLookedAt& looked_at = {});
+            const WaysLookedAt& looked_at = {}, CarriedGaps carried = CarriedGaps::kAny);
 
   struct Rows {
     std::int32_t begin = 0, end = 0;
@@ -158,6 +159,7 @@ struct GapTables {
   void AddWriter(const StepFacts& facts, OpId op, TensorId tensor);
   std::int32_t ValueOf(const StepFacts& facts, TensorId tensor);
 
+  CarriedGaps carried_ = CarriedGaps::kAny;
   std::vector<std::int32_t> value_of_;  // by tensor, -1: none
   std::vector<TensorId> tensors_;       // by value
 };
