@@ -39,7 +39,7 @@ function areas(memory, c) {
 }
 
 function marks(memory, c) {
-  const line = (value, text, colour) => ({ ...value, label: { formatter: text, position: 'insideEndTop', color: colour, fontSize: 11.5 }, lineStyle: { color: colour, type: 'solid', width: 1.5 } });
+  const line = (value, text, colour) => ({ ...value, label: { formatter: text, position: 'xAxis' in value ? 'end' : 'insideEndTop', rotate: 0, distance: 3, color: colour, fontSize: 11.5 }, lineStyle: { color: colour, type: 'solid', width: 1.5 } });
   const data = [line({ xAxis: memory.peak.call }, `peak ${bytes(memory.peak.bytes)}`, c.bad)];
   if (memory.limit_bytes) data.push(line({ yAxis: memory.limit_bytes }, `limit ${bytes(memory.limit_bytes)}`, c.bad));
   return { type: 'line', xAxisIndex: 1, yAxisIndex: 1, data: [], markLine: { symbol: 'none', silent: true, data }, z: 5 };
@@ -61,7 +61,7 @@ function option(memory, width) {
     grid: [grid({ top, height: lanes }), grid({ top: top + lanes + 22, height: AREA, tooltip: { trigger: 'axis' } })],
     xAxis: [x({ gridIndex: 0, axisLabel: { show: false } }), x({ gridIndex: 1, name: 'call', nameLocation: 'middle', nameGap: 26 })],
     yAxis: [
-      axis({ type: 'category', inverse: true, gridIndex: 0, data: memory.largest.map((tensor) => `${narrow ? '' : `${literal(tensor.tensor)} `}${bytes(tensor.bytes)}`), axisLabel: { color: c.ink, fontSize: 11.5, interval: 0, width: left - 12, overflow: 'truncate' }, splitLine: { show: false } }),
+      axis({ type: 'category', inverse: true, gridIndex: 0, data: memory.largest.map((tensor) => `${narrow ? '' : `${literal(tensor.made_by || tensor.tensor)} `}${bytes(tensor.bytes)}`), axisLabel: { color: c.ink, fontSize: 11.5, interval: 0, width: left - 12, overflow: 'truncate' }, splitLine: { show: false } }),
       axis({ type: 'value', gridIndex: 1, min: 0, max: (v) => Math.max(v.max, memory.limit_bytes ?? 0) * 1.05, axisLabel: { color: c.soft, fontSize: 11.5, showMaxLabel: false, formatter: (v) => (v === 0 ? '0' : bytes(v).replace(/\.0+(?=\D)/, '')) } }),
     ],
     tooltip: { trigger: 'item', formatter: (item) => (Array.isArray(item) ? callTip(item[0].dataIndex, memory) : item.seriesId === 'tensors' ? tensorTip(memory.largest[item.dataIndex], memory) : '') },
