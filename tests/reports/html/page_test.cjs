@@ -93,7 +93,7 @@ async function main() {
   const results = (name) => csvRows(path.join(folder, name, 'results.csv'));
   const pages = [
     ['names', page('names'), { results: results('names') }], ['validation', page('validation'), validationRows()],
-    ['memory', path.join(folder, 'memory.html'), { modules: 4, tensors: 5 }],
+    ['memory', path.join(folder, 'memory.html'), { modules: 10, tensors: 5 }],
     ['calibration', calibration, { samples: csvRows(path.join(folder, 'calibration.csv')), worst: 10 }]];
   const sweep = async () => {
     const rows = results('sweep');
