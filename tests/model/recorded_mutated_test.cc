@@ -104,11 +104,13 @@ const std::vector<Mutation>& Mutations() {
        }},
       {"a number that is none", true,
        [](const std::string& text, Random& random) {
-         return Changed(text, R"re("(samples|error|ns|bytes|workspace|steps|call_ns|carried_call_ns|argument|version)": [0-9.]+)re",
-                        random, [&](const std::string& pair) {
-                          const char* bad[] = {"-3", "1e99", "[1]", "\"many\"", "{}"};
-                          return pair.substr(0, pair.find(':') + 2) + bad[random.Below(5)];
-                        });
+         return Changed(
+             text,
+             R"re("(samples|error|ns|bytes|workspace|steps|call_ns|carried_call_ns|argument|version)": [0-9.]+)re",
+             random, [&](const std::string& pair) {
+               const char* bad[] = {"-3", "1e99", "[1]", "\"many\"", "{}"};
+               return pair.substr(0, pair.find(':') + 2) + bad[random.Below(5)];
+             });
        }},
       {"a list or map that is none", true,
        [](const std::string& text, Random& random) {
