@@ -56,8 +56,9 @@ class Job:
         self.notes = []
 
     def run(self):
+        self._tell_gradients()
         with Untouched(self.found) as before:
-            self._set_aside(before)
+            before.set_aside_gradients()
             step = run_steps(self.found, self.forward, self.batch, self.update, self.device, self.repetitions)
         step.notes = self.notes
         return step, {"how": "run", "times": "measured", "steps": self.repetitions}
@@ -89,12 +90,13 @@ class Job:
         return listed, {"how": "calls", "times": "assumed" if self.times is None else "calls", "steps": 1}
 
     def _listed(self):
+        self._tell_gradients()
         return list_step(self.found, self.forward, self.batch, self.update, self.device, self.small, self.notes)
 
-    def _set_aside(self, before):
-        if before.had_gradients():
-            self.notes.append("gradients that were there were set aside: the step begins without")
-            before.set_aside_gradients()
+    def _tell_gradients(self):
+        told = "gradients that were there were set aside: the step begins without"
+        if told not in self.notes and any(tensor.grad is not None for tensor in parameters_of(self.found)):
+            self.notes.append(told)
 
 
 def place_of(found, batch):

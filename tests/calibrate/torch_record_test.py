@@ -3,9 +3,12 @@ import functools
 import hashlib
 import inspect
 import json
+import os
 import random
 import sys
+import tempfile
 import time
+import types
 
 import torch
 from torch import nn
@@ -119,12 +122,12 @@ def test_each_distinct_call_is_timed_alone():
 
 def test_without_times_no_call_runs():
     ran = []
-    plain = spillway_torch.Alone._measure
-    spillway_torch.Alone._measure = lambda self: ran.append(self)
+    plain = spillway_torch.Prepared
+    spillway_torch.Prepared = lambda *words: ran.append(words)
     try:
         step = small("unet").record("calls", times=None)
     finally:
-        spillway_torch.Alone._measure = plain
+        spillway_torch.Prepared = plain
     expect(not ran and "assumed" in step["source"] and step["made"]["times"] == "assumed", step["source"])
 
 
@@ -162,7 +165,7 @@ def test_values_and_results_have_classes():
 def test_random_calls_are_marked():
     random_ones = [node for node in small("unet").record()["nodes"] if node.get("random")]
     expect([node["module"] for node in random_ones] == ["bottom.2"], random_ones)
-    expect(random_ones[0]["replay"] and random_ones[0]["recompute"] is False, random_ones)
+    expect(random_ones[0]["replay"] and "recompute" not in random_ones[0], random_ones)
 
 
 def test_the_optimizers_step_number_varies():
@@ -291,15 +294,16 @@ def test_mistakes_are_told():
 
 
 def test_steps_that_differ_are_told():
-    job, steps = small("unet"), []
+    for after, told in ((3, ["step 2 differs from step 1 at call", "([]"]), (4, ["step 3 differs", "aten.mul"])):
+        job, steps = small("unet"), []
 
-    def forward(*batch):
-        steps.append(1)
-        loss = job.forward(*batch)
-        return loss * 2 if len(steps) > 4 else loss
+        def forward(*batch):
+            steps.append(1)
+            loss = job.forward(*batch)
+            return loss * 2 if len(steps) > after else loss
 
-    refused(["step 2 differs from step 1 at call", "aten.mul.Tensor"],
-            lambda: record(forward, job.batch, job.update, how="run", repetitions=2))
+        refused(told + ["aten.mul.Tensor"],
+                lambda: record(forward, job.batch, job.update, how="run", repetitions=2))
 
 
 def test_a_compiled_network_is_told():
@@ -307,6 +311,51 @@ def test_a_compiled_network_is_told():
         return
     compiled = torch.compile(small("unet").network, backend="eager")
     refused(["compiled", "_orig_mod"], lambda: record(lambda x, _: compiled(x).sum(), small("unet").batch))
+
+
+def test_a_compiled_function_is_told():
+    if OLD:
+        return
+    job = small("unet")
+    refused(["forward is compiled", "torch.compile"],
+            lambda: record(torch.compile(job.forward, backend="eager"), job.batch, job.update, how="run"))
+
+
+def test_several_devices_are_told():
+    def on(place):
+        return types.SimpleNamespace(device=torch.device(place))
+    spillway_torch.check_devices([("'a'", on("cuda:0")), ("'b'", on("cuda:0")), ("'c'", on("meta"))])
+    refused(["'a' on cuda:0", "'c' on cuda:1", "network.to(device)"], lambda: spillway_torch.check_devices(
+        [("'a'", on("cuda:0")), ("'b'", on("cuda:0")), ("'c'", on("cuda:1"))]))
+    refused(["'b' on cpu"], lambda: spillway_torch.check_devices([("'a'", on("cuda:0")), ("'b'", on("cpu"))]))
+
+
+def test_networks_of_several_processes_are_told():
+    from torch import distributed
+    if not distributed.is_available() or not distributed.is_gloo_available():
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        distributed.init_process_group("gloo", init_method="file://" + os.path.join(folder, "meet"), rank=0, world_size=1)
+        try:
+            job = small("unet")
+            whole = nn.parallel.DistributedDataParallel(job.network)
+            refused(["the network is DistributedDataParallel", ".module"],
+                    lambda: record(lambda *b: whole(b[0]).sum(), job.batch, job.update))
+            if OLD:
+                return
+            from torch.distributed.fsdp import fully_shard
+            sharded = small("unet").network
+            fully_shard(sharded.down, mesh=distributed.init_device_mesh("cpu", (1,)))
+            refused(["module 'down' is FSDPModule"], lambda: record(lambda *b: sharded(b[0]).sum(), job.batch))
+        finally:
+            distributed.destroy_process_group()
+
+
+def test_gradients_that_were_there_are_told():
+    for how in ("run", "calls"):
+        for gradients in (True, False):
+            notes = trained(gradients).record(how, times=None)["made"]["notes"]
+            expect(any("gradients that were there" in note for note in notes) == gradients, "%s: %s" % (how, notes))
 
 
 def test_a_network_on_the_meta_device():
