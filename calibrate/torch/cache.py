@@ -37,29 +37,29 @@ class Cache:
 
 
 class Distances:
-    """By node: pairs (bytes of a storage that it reads or makes, bytes touched since the storage was); its code is one."""
+    """By node: pairs (bytes of a storage that it reads or makes, bytes touched since the storage was); its code is one.
+
+    A storage counts as touched when the call begins that touches it: its first bytes wait for all of that call. Memory
+    of new results counts as not in the cache: it was others' long ago.
+    """
 
     def __init__(self, nodes, values):
         self._lives = Lives(nodes, values)
-        self._nodes, self._clock, self._touched, self._free = nodes, 0, {}, {}
+        self._nodes, self._clock, self._touched = nodes, 0, {}
         self._pass()  # the step before: its end is what this one begins with
         self.by_node = self._pass()
 
     def _pass(self):
-        rows = []
+        rows, size = [], self._lives.size
         for index, node in enumerate(self._nodes):
-            code = (CODE, self._clock - self._touched.get(node["op"], -NEVER))
-            row = [(name, self._clock - self._touched.get(name, -NEVER)) for name in self._lives.used(node)]
-            row += [(name, self._clock - self._block(self._lives.size[name])) for name in self._lives.fresh(node)]
-            rows.append([(self._lives.size.get(name, 0), distance) for name, distance in row])
-            self._clock += sum(size for size, _ in rows[-1])
-            rows[-1].append(code)
-            self._touched.update((name, self._clock) for name in [node["op"]] + [name for name, _ in row])
+            used, fresh = self._lives.used(node), self._lives.fresh(node)
+            row = [(size.get(name, 0), self._since(name)) for name in used] + [(size[name], NEVER) for name in fresh]
+            rows.append(row + [(CODE, self._since(node["op"]))])
+            self._touched.update((name, self._clock) for name in [node["op"]] + list(used) + fresh)
+            self._clock += sum(bytes_of_one for bytes_of_one, _ in row)
             for name in self._lives.ends[index]:
-                self._free.setdefault(self._lives.size[name], []).append(self._touched.pop(name, self._clock))
+                self._touched.pop(name, None)
         return rows
 
-    def _block(self, size):
-        """When the memory of a new result was touched last: an allocator gives what was freed last."""
-        free = self._free.get(size)
-        return free.pop() if free else -NEVER
+    def _since(self, name):
+        return self._clock - self._touched.get(name, -NEVER)

@@ -110,6 +110,12 @@ def title(found):
     return " and ".join(type(root).__name__ for root in found.modules) or "step"
 
 
+def readable(name):
+    """A name of letters that spillway reads."""
+    kept = "".join(letter if letter.isascii() and (letter.isalnum() or letter in " _.:/+@#-[],") else "-" for letter in name)
+    return kept.strip(" -,")[:200] or "step"
+
+
 def written(step, made, name, samples, device):
     """The file's keys in their order."""
     day = str(datetime.date.today())
@@ -118,7 +124,7 @@ def written(step, made, name, samples, device):
            "assumed": "no call was run: times are by bytes moved"}[made["times"]]
     where = "%s, PyTorch %s, %d threads, %s, %s" % (facts["name"], torch.__version__, torch.get_num_threads(), day, how)
     kind = "assumed" if made["times"] == "assumed" else "measured"
-    recording = {"format": "spillway-step", "version": 2, "graph": name, "samples": samples, "source": {kind: where},
+    recording = {"format": "spillway-step", "version": 2, "graph": readable(name), "samples": samples, "source": {kind: where},
                  "error": step.error}
     recording["made"] = dict(made, torch=str(torch.__version__), python=platform.python_version(), date=day,
                              notes=step.notes)

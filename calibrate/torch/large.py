@@ -110,16 +110,16 @@ LLAMA = {"vocab_size": 128256, "hidden_size": 2048, "intermediate_size": 8192, "
          "num_attention_heads": 32, "num_key_value_heads": 8, "head_dim": 64, "tie_word_embeddings": True}
 STEPS = {
     "GPT-2 124M, 16 x 1,024 tokens": of_transformers("GPT2", 16, 1024),
-    "nnU-Net 192^3, batch 2": nnunet,
-    "SwinUNETR 128^3, batch 1": swin(1),
-    "SwinUNETR 128^3, batch 2": swin(2),
+    "nnU-Net, 192 cubed, batch 2": nnunet,
+    "SwinUNETR, 128 cubed, batch 1": swin(1),
+    "SwinUNETR, 128 cubed, batch 2": swin(2),
     "ResNet-50, batch 512": of_torchvision("resnet50", 512),
-    "Stable Diffusion U-Net, batch 64 (meta)": diffusion,
-    "GPT-2 1.5B, 8 x 1,024 tokens (meta)": of_transformers("GPT2", 8, 1024, "meta", **XL),
+    "Stable Diffusion U-Net, batch 64": diffusion,
+    "GPT-2 1.5B, 8 x 1,024 tokens": of_transformers("GPT2", 8, 1024, "meta", **XL),
     "DenseNet-121, batch 256": of_torchvision("densenet121", 256),
     "ViT-B/16, batch 256": of_torchvision("vit_b_16", 256),
     "ConvNeXt-T, batch 256": of_torchvision("convnext_tiny", 256),
-    "Llama 3.2 1B, 2 x 4,096 tokens (meta)": of_transformers("Llama", 2, 4096, "meta", **LLAMA),
+    "Llama 3.2 1B, 2 x 4,096 tokens": of_transformers("Llama", 2, 4096, "meta", **LLAMA),
     "LSTM cells, 700 moments, batch 1,024": cells,
 }
 TIMED = ["ViT-B/16, batch 256", "ConvNeXt-T, batch 256", "LSTM cells, 700 moments, batch 1,024"]
