@@ -39,12 +39,14 @@ def record(forward, batch, update=None, how="auto", times="measured", name=None,
         raise RecordError("no network was found behind forward: pass it, record(..., model=network)")
     device = torch.device(device) if device else place_of(found, batch)
     job = Job(found, forward, list(batch), update, device, small, times, repetitions)
-    before = RandomState()
+    before, gradients = RandomState(), [tensor.grad for tensor in batch]
     try:
         step, made = {"auto": job.auto, "run": job.run, "calls": job.calls}[how]()
         return written(step, made, name or title(found), samples or batch[0].shape[0], device)
     finally:
         before.put_back()
+        for tensor, gradient in zip(batch, gradients):
+            tensor.grad = gradient
 
 
 class Job:

@@ -306,6 +306,38 @@ def test_steps_that_differ_are_told():
                 lambda: record(forward, job.batch, job.update, how="run", repetitions=2))
 
 
+class Checkpointed(nn.Module):
+    """Six blocks that keep only what enters them."""
+
+    def __init__(self, again):
+        super().__init__()
+        self.again = again
+        self.blocks = nn.ModuleList(nn.Sequential(nn.Linear(32, 128), nn.GELU(), nn.Linear(128, 32)) for _ in range(6))
+
+    def forward(self, x):
+        for block in self.blocks:
+            x = self.again(block, x)
+        return x.square().mean()
+
+
+def test_a_checkpoint_keeps_nothing_to_the_end():
+    """The recorder must not hold what a second forward saves; a batch may need gradients."""
+    from torch.utils.checkpoint import checkpoint
+    for reentrant in (True, False):
+        network = Checkpointed(functools.partial(checkpoint, use_reentrant=reentrant))
+        batch = [torch.randn(256, 32, requires_grad=True)]
+        for how in ("run", "calls"):
+            step = record(network, batch, how=how, times=None, repetitions=1)
+            ends = [(node["op"], result) for node in step["nodes"] for result in node["results"]
+                    if result.get("held_until") == "end" and result.get("class") != "gradient"]
+            expect(OLD or not ends, "%s, reentrant %s: %s" % (how, reentrant, ends[:3]))
+            expect(batch[0].grad is None, "a gradient of the batch stayed")
+            one = 4 * 256 * (2 * 128 + 2 * 32)  # what a block's backward takes
+            plain = 4 * 256 * 32 * 8 + 2 * sum(4 * parameter.numel() for parameter in network.parameters())
+            peak = spillway_torch.peak_of(spillway_torch.argparse.Namespace(**step))
+            expect(OLD or peak < plain + 3 * one, "%s, reentrant %s: %d" % (how, reentrant, peak))
+
+
 def test_a_compiled_network_is_told():
     if OLD:
         return
