@@ -11,7 +11,7 @@ import torch
 from alone import Alone, Prepared
 
 LEAST_ROUNDS, MOST_ROUNDS, SECONDS = 4, 15, 0.05  # of a room: rounds at least, at most, and how long
-LONG, ROUNDS_OF_LONG = 1.0, 2  # seconds of a round that is long, and how often it is timed
+LONG, ROUNDS_OF_LONG = 0.2, 2  # seconds of a round that is long, and how often it is timed
 
 
 def on_host(function, args, kwargs):
