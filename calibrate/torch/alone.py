@@ -147,3 +147,4 @@ class Prepared:
         self.result = None
         seconds, self.result = seconds_of(self.function, self.args, self.kwargs)
         self.times.append(seconds)
+        return self

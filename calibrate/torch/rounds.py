@@ -57,18 +57,23 @@ def grouped(known, room):
 
 def time_group(group, device, distance):
     seconds_of = on_gpu if device.type == "cuda" else on_host
-    ready = []
-    for alone in group:
-        try:
-            ready.append(Prepared(alone, device))
-        except Exception:  # contents that the call does not take, or no room for it
-            alone.fails()
+    ready = those_that_run(group, lambda alone: Prepared(alone, device))
     spent, rounds, least = 0.0, 0, LEAST_ROUNDS
     while ready and (rounds < least or (spent < SECONDS and rounds < MOST_ROUNDS)):
-        for each in ready:
-            each.run(seconds_of)
+        ready = those_that_run(ready, lambda each: each.run(seconds_of))
         took = sum(each.times[-1] for each in ready)
         spent, rounds = spent + took, rounds + 1
         least = ROUNDS_OF_LONG if took > LONG else LEAST_ROUNDS
     for each in ready:
         each.alone.knows(max(distance, each.alone.call.bytes), statistics.median(each.times))
+
+
+def those_that_run(things, run):
+    """What `run` gives of each. A call fails where contents are not what it takes, or where there is no room for it."""
+    made = []
+    for thing in things:
+        try:
+            made.append(run(thing))
+        except Exception:
+            getattr(thing, "alone", thing).fails()
+    return made

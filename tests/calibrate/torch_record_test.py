@@ -120,6 +120,37 @@ def test_each_distinct_call_is_timed_alone():
     expect("measured" in step["source"] and step["machine"]["call_ns"] > 0, "no source")
 
 
+def test_a_call_that_fails_alone_is_told():
+    plain, ran = spillway_torch.Prepared.run, []
+
+    def run(self, seconds_of):
+        if "convolution_backward" in str(self.function):
+            raise ValueError("not these contents")
+        ran.append(self)
+        return plain(self, seconds_of)
+    spillway_torch.Prepared.run = run
+    try:
+        step = small("unet").record("calls")
+    finally:
+        spillway_torch.Prepared.run = plain
+    notes = step["made"]["notes"]
+    expect(ran and any("aten.convolution_backward" in note and "assumed" in note for note in notes), notes)
+
+
+def test_times_follow_what_was_touched_since():
+    alone = spillway_torch.Alone(None)
+    for distance, seconds in ((1 << 20, 1.0), (1 << 24, 3.0)):
+        alone.knows(distance, seconds)
+    expect([alone.seconds_at(1 << power) for power in (0, 20, 22, 24, 30)] == [1.0, 1.0, 2.0, 3.0, 3.0], "interpolation")
+    expect(alone.ns([(100, 0), (300, 1 << 30)]) == 2500000000, "by bytes")
+    nodes = [{"id": "0:a", "op": "a", "deps": ["v"], "results": [{"id": "0.0", "bytes": 1000}]},
+             {"id": "1:b", "op": "b", "deps": ["0.0"], "results": [{"id": "1.0", "bytes": 500}]},
+             {"id": "2:a", "op": "a", "deps": ["1.0", "v"], "results": [{"id": "2.0", "in_place": "v"}]}]
+    rows = spillway_torch.Distances(nodes, [{"id": "v", "bytes": 4000}]).by_node
+    # v: written by the third node of the step before, which touches 4500 bytes; then after 5000 and 1500.
+    expect([row[0] for row in rows] == [(4000, 4500), (1000, 5000), (500, 1500)] and rows[2][1] == (4000, 6500), rows)
+
+
 def test_without_times_no_call_runs():
     ran = []
     plain = spillway_torch.Prepared
