@@ -77,7 +77,7 @@ def reads_opaque(call):
 
 
 class Alone:
-    """What is known of a distinct call: its seconds by the bytes touched since its operands were, and its results' sizes."""
+    """What is known of a distinct call: its seconds by the bytes touched since its operands were, and sizes."""
 
     def __init__(self, call):
         self.call, self.failed = call, False
@@ -91,7 +91,7 @@ class Alone:
         self.failed, self._points = True, [(1, assumed_ns(self.call) / 1e9)]
 
     def seconds_at(self, distance):
-        """With that many bytes touched since the operands were. Between two measurements: by the distance's logarithm."""
+        """With that many bytes touched since the operands were. Between measurements: by the distance's logarithm."""
         points = self._points
         if distance <= points[0][0]:
             return points[0][1]

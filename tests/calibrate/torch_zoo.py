@@ -155,7 +155,7 @@ ZOO = {
     "LSTM": lstm,
     "TransformerEncoder": encoder,
 }
-PROFILED = ["timm ResNet-50", "torchvision DenseNet-121", "GPT-2", "Llama", "TransformerEncoder"]
+PROFILED = ["timm ResNet-50", "torchvision DenseNet-121", "GPT-2", "GPT-2, checkpointed", "Llama", "TransformerEncoder"]
 
 
 class Step:
