@@ -200,7 +200,11 @@ std::vector<std::vector<OpWay>> WaysOf(const StepTables& tables, const CostModel
     const std::uint32_t row = tables.launch[op];
     const Launch& launch = tables.launches[row];
     const std::vector<MenuEntry> parts = divided ? DividedWays(launch, rates[row]) : kNone;
-    ways.push_back(WaysWithin(usual_only ? kNone : menus[row], parts, usual[row], scope, capacity - fixed[op]));
+    // What the library refuses whole runs in parts. Without parts no plan exists, and any bound holds.
+    const bool in_parts =
+        !parts.empty() && std::binary_search(tables.refused.begin(), tables.refused.end(), static_cast<OpId>(op));
+    ways.push_back(
+        WaysWithin(usual_only ? kNone : menus[row], parts, in_parts ? parts : usual[row], scope, capacity - fixed[op]));
   }
   return ways;
 }
