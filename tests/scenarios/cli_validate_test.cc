@@ -83,6 +83,8 @@ TEST_CASE("without a limit of its own a validation asks for what is free") {
   CHECK(f.Run("usable_memory: 5 MB\nlink: 1 GB/s\n", {"--format", "csv"}, &reality).err.empty());
   reality.free = 1000 * kGB;
   CHECK(f.Run("link: 1 GB/s\n", {"--format", "csv"}, &reality).err.empty());
+  reality.free = 0;
+  CHECK(f.Run("link: 1 GB/s\n", {}, &reality).status == kExitNothingFits);
 }
 
 TEST_CASE("below the working set nothing is run, status 3") {

@@ -44,7 +44,11 @@ struct Case {
   Evaluation Judged(const char* strategy, Bytes capacity) const {
     const Problem problem = In(capacity);
     const Planned planned = PlanWithHeadroom(StrategyByName(strategy), problem);
-    if (!planned.feasible) return {.reason = planned.reason};
+    if (!planned.feasible) {
+      Evaluation none;
+      none.reason = planned.reason;
+      return none;
+    }
     return Evaluate(planned.plan, problem, {.scope = planned.scope});
   }
   Machine machine;
