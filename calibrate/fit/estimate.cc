@@ -132,7 +132,8 @@ Bytes LeftBy(Launch launch, const CostModel& costs) {
 std::string RefusedWhole(const Sample& sample, const Cost& cost, const Device& device) {
   const bool known = !device.models.empty() && PlatformOf(device) == Platform::kGpu;
   const bool timed = cost.how == std::string_view("measured");
-  return known && !timed ? LargeTensorRefusal(sample.launch, sample.cudnn) : "";
+  const std::string& version = sample.cudnn.empty() ? CudnnVersion(device) : sample.cudnn;
+  return known && !timed ? LargeTensorRefusal(sample.launch, version) : "";
 }
 
 Answer KernelAnswer(const Sample& sample, const CostModel& costs, StackCosts& stacks, bool within_device) {
@@ -171,7 +172,8 @@ Answer CopyAnswer(const Sample& sample, const CostModel& costs) {
   const Direction direction = sample.direction == "h2d" ? Direction::kHostToDevice : Direction::kDeviceToHost;
   const std::int64_t rows = sample.row_bytes > 0 ? sample.bytes / sample.row_bytes : 1;
   const Cost cost = costs.Copy(sample.bytes, direction, 0, std::max<std::int64_t>(1, rows));
-  return {cost, static_cast<double>(cost.time), "", ""};
+  const Nanos issued = costs.machine().devices[0].host_costs.copy_submit;
+  return {cost, static_cast<double>(issued + cost.time), "", ""};
 }
 
 Answer AnswerTo(const Sample& sample, const CostModel& costs, StackCosts& stacks, bool within_device) {

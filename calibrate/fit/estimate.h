@@ -18,6 +18,7 @@ namespace spillway {
 //   predicted_us                  the call's kernels; with a `harness` that the profile knows, as that harness sees it;
 //                                 with a software stack (harness, driver, cuda, cudnn) that the profile knows for the
 //                                 operation, at that stack's rates
+//                                 of a copy, the host's call and the copy itself
 //   predicted_algorithm           empty where there is no choice
 //   predicted_workspace_bytes
 //   how, source                   Cost::how; measured, published or assumed

@@ -128,6 +128,12 @@ std::string ScopeLines(RowIterator begin, RowIterator end) {
   return text;
 }
 
+std::string DividedLines(RowIterator begin, RowIterator end) {
+  std::string text;
+  for (auto row = begin; row != end; ++row) text += DividedText(*row) + (row->plan.divided_kernels > 0 ? "\n" : "");
+  return text;
+}
+
 std::string AccumulateLines(RowIterator begin, RowIterator end) {
   std::string text;
   for (auto row = begin; row != end; ++row) text += AccumulateText(*row) + (row->plan.accumulate > 1 ? "\n" : "");
@@ -170,7 +176,7 @@ std::string BlockText(const std::vector<ResultRow>& rows, RowIterator begin, Row
     }
   }
   return text + table.Text() + SourceLine(block) + BeatenLines(rows, begin, end, standings) + ScopeLines(begin, end) +
-         AlgorithmsLines(begin, end) + AccumulateLines(begin, end);
+         AlgorithmsLines(begin, end) + DividedLines(begin, end) + AccumulateLines(begin, end);
 }
 
 constexpr const char* kLegend =

@@ -74,6 +74,8 @@ std::string SourceLine(const std::vector<const ResultRow*>& rows);
 // "best at batch 64: algorithms and workspace bring 30.0 ms: ops take 200 ms, 230 ms as usual": the sum of
 // the op times as usual less that of the plan. "" where it is less than 1 % of the step.
 std::string AlgorithmsText(const ResultRow& row);
+// That the framework divides calls of the library, which do not take tensors so large; "": none.
+std::string DividedText(const ResultRow& row);
 
 // The cause of the slower row's time: the largest difference among compute, recomputation and the stalls, as text
 // ("spends 310 ms more recomputing"). Empty when nothing is longer.

@@ -52,7 +52,7 @@ class EstimateCommand : public Command {
 ExitCode EstimateCommand::Run(Console& console) const {
   MustNotDestroy(out_, Written::kEstimate, files_);
   const Machine machine = LoadMachine(machine_);
-  const CostModel costs(machine, {.workspace_limit = WorkspaceLimit(workspace_)});
+  const CostModel costs(machine, {.workspace_limit = WorkspaceLimit(workspace_), .large_calls = LargeCalls::kTaken});
   std::string text;
   std::vector<std::string> warnings;
   for (const std::string& file : files_) {

@@ -201,6 +201,9 @@ ExitCode ValidateWith(DeviceBackend& backend, const ValidateAsked& asked, Consol
   const FolderLock lock(asked.out, asked.line);  // given back first: then the folder may be empty
   ValidationJournal journal(asked.out, FactsOf(run, backend.Identity(), options));
   if (asked.resume) options.known = journal.Resume();
+  for (const std::string& less : LimitToFree(run, options.known, backend.FreeBytes())) {
+    console.err << "warning: " << less << "\n" << std::flush;
+  }
   CheckKnown(options.known, run.points, journal);
   NameByFile(run.points, options.known);
   WarnOfChanges(run, backend, console);

@@ -55,8 +55,8 @@ std::string MachinesText(const PreparedRun& run) {
   std::string text;
   for (const auto& machine : run.machines) {
     const CostOptions& options = machine->costs->options();
-    text += fmt::format("{} {} {} {}\n", machine->label, options.workspace_limit, options.compute_slowdown,
-                        ContentDigest(AllOf(machine->machine)));
+    text += fmt::format("{} {} {} {} {}\n", machine->label, options.workspace_limit, options.compute_slowdown,
+                        static_cast<int>(options.large_calls), ContentDigest(AllOf(machine->machine)));
   }
   return text;
 }

@@ -135,8 +135,8 @@ OpWay WayOf(const MenuEntry& entry) {
 // The ways of a menu that are within the scope and `room`, the fastest first, without those that another one beats in
 // both time and workspace. Where none fits, no plan exists: then the usual one.
 std::vector<OpWay> WaysWithin(const std::vector<MenuEntry>& menu, const std::vector<MenuEntry>& divided,
-                              const std::vector<MenuEntry>& usual, const Scope& scope, Bytes room) {
-  std::vector<MenuEntry> within = usual;
+                              const std::vector<MenuEntry>& usual, bool may_be_usual, const Scope& scope, Bytes room) {
+  std::vector<MenuEntry> within = may_be_usual ? usual : std::vector<MenuEntry>{};
   for (const MenuEntry& entry : menu) {
     const bool stated = entry.algorithm == 0 || scope.algorithms == AlgorithmScope::kAny;
     if (stated && entry.workspace <= scope.workspace) within.push_back(entry);
@@ -200,7 +200,10 @@ std::vector<std::vector<OpWay>> WaysOf(const StepTables& tables, const CostModel
     const std::uint32_t row = tables.launch[op];
     const Launch& launch = tables.launches[row];
     const std::vector<MenuEntry> parts = divided ? DividedWays(launch, rates[row]) : kNone;
-    ways.push_back(WaysWithin(usual_only ? kNone : menus[row], parts, usual[row], scope, capacity - fixed[op]));
+    // What the library refuses whole runs in parts. Without parts no plan exists, and any bound holds.
+    const bool refused = std::binary_search(tables.refused.begin(), tables.refused.end(), static_cast<OpId>(op));
+    ways.push_back(WaysWithin(usual_only ? kNone : menus[row], parts, usual[row], !refused || parts.empty(), scope,
+                              capacity - fixed[op]));
   }
   return ways;
 }

@@ -55,12 +55,13 @@ std::vector<Way> Ways::Of(const Op& op, Bytes room) {
   const Cost usual = costs_.Kernel(launch, device_);
   Launch called = launch;
   called.workspace = usual.workspace;
-  if (usual.workspace <= room) {
+  const bool whole = usual.calls > 0;  // else the library refuses it
+  if (whole && usual.workspace <= room) {
     ways.push_back(way_of(usual, usual.workspace));
     ways.push_back(way_of(costs_.Kernel(called, device_), usual.workspace));
   }
   // Or its choice within what is free of that, if that is less.
-  for (Bytes below = usual.workspace - 1; below >= 0;) {
+  for (Bytes below = whole ? usual.workspace - 1 : -1; below >= 0;) {
     called.workspace = below;
     const Cost less = costs_.Kernel(called, device_);
     if (less.workspace > below) break;

@@ -62,7 +62,9 @@ StepTables::StepTables(const TrainingStep& s, const CostModel& c, int d, Bytes c
     AddTouches(id);
     const Bytes operands = always + OperandBytes(id);
     Launch call = LaunchOf(op);
-    call.workspace = c.Kernel(call, d).workspace;
+    const Cost cost = c.Kernel(call, d);
+    call.workspace = cost.workspace;
+    if (cost.calls == 0) refused.push_back(id);
     if (call.workspace > 0 && operands + RoundToUnit(call.workspace) > capacity) {
       call.workspace = TakenWithin(call, capacity - operands);
     }

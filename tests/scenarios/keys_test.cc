@@ -235,6 +235,7 @@ devices:
       - {harness: h, op: linear, pass: forward, math: fp32, added: 1 us, floor: 2 us}
     stacks:
       - {name: s, op: linear, pass: forward, math: fp32, arithmetic: 1, memory: 1, special: 1}
+    cudnn: '9.5'
     stack_error: 0.1
     models:
       - {form: winograd, op: convolution, pass: forward, algorithm: winograd, math: fp32,
@@ -312,10 +313,14 @@ TEST_CASE("the keys of scenarios are those that are read") {
   folder.Write("g.json", R"({"graph": "g", "source": {"assumed": "none"}, "error": 0,
                              "nodes": [{"id": "a", "op": "a", "ns": 1}]})");
   const auto read = [&](const std::string& text) { ReadScenario(ParseDocument(text, folder.Path("s.yaml"))); };
-  CheckPage(ScenarioKeys(),
-            {{&ScenarioKeys(), Replaced(kScenario, "LINK", "link: [1 GB/s, 2 GB/s]"), read},
-             {&ScenarioKeys(),
-              Replaced(kScenario, "LINK", "emulate: [as-is, {compute_slowdown: 2, link_rate: 1 MB/s}]"), read}});
+  CheckPage(
+      ScenarioKeys(),
+      {{&ScenarioKeys(), Replaced(kScenario, "LINK", "link: [1 GB/s, 2 GB/s]"), read},
+       {&ScenarioKeys(), Replaced(kScenario, "LINK", "emulate: [as-is, {compute_slowdown: 2, link_rate: 1 MB/s}]"),
+        read},
+       {&ScenarioKeys(),
+        "name: f\nnetwork: {file: n.yaml, batch: 2}\nmachines: unit\nstrategies: in-core\nframework: [torch, mxnet]\n",
+        read}});
 }
 
 TEST_CASE("the pages of keys in the repository are those that help prints") {

@@ -85,7 +85,9 @@ std::vector<OpDecision> OpDecisions(const GapModel& model, const GapChoices& cho
   for (OpId op = 0; Index(op) < tables.ops.size(); ++op) {
     const auto other = again.find(op);
     const std::uint8_t row = choices.ops[Index(op)];
-    if (row == 0 && tables.ops[Index(op)].grouped < 0 && other == again.end()) continue;
+    const GapTables::Op& o = tables.ops[Index(op)];
+    const bool usual = row == 0 && o.grouped < 0 && tables.ways[Index(o.ways.begin)].division < 0;
+    if (usual && other == again.end()) continue;
     decisions.push_back(DecisionOf(tables, op, row));
     if (other == again.end() || other->second == row) continue;
     const GapTables::Way& way = tables.ways[Index(tables.ops[Index(op)].ways.begin) + other->second];
