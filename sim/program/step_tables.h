@@ -55,6 +55,7 @@ struct StepTables {
   std::vector<TensorId> inputs;                   // tensors of class kInput: on the host before the step
   std::vector<Launch> launches;                   // distinct ones
   std::vector<std::uint32_t> launch;              // by op: row of `launches`, with the library's choice of algorithm
+  std::vector<std::uint32_t> launch_again;        // by op: the same of a recomputation; mostly the same row
   std::array<std::vector<std::int32_t>, 2> unit;  // by BackwardUnits: UnitOfOps
 
   struct Touch {  // an op's use of a tensor
@@ -93,6 +94,7 @@ struct StepTables {
 
  private:
   void AddTouches(OpId op);
+  Launch UsualWithin(Launch call, Bytes operands, Bytes capacity) const;
   Bytes OperandBytes(OpId op) const;  // without those that are persistent
   Bytes LeastWorkspace(const OpDecision& decision) const;
   Bytes MostTiles(const OpDecision& decision, const TileDepth& depth) const;
