@@ -103,7 +103,7 @@ TEST_CASE("best recomputes an op in one way the first time, and in a leaner one 
   REQUIRE(planned.feasible);
   INFO(PlanToYaml(planned.plan, r.step()));
   REQUIRE(planned.plan.ops.size() == 1);
-  CHECK(planned.plan.ops[0].again == std::vector<OpAgain>{{0, 5120}, {1, 0}});
+  CHECK(planned.plan.ops[0].again == std::vector<OpAgain>{{0, 5120}, {0, 0}});
   CHECK(Evaluate(planned.plan, r.problem).step_time == 6 * 100 + 2000 + 2000 + 9000);
   CHECK(r.Optimum(r.problem.capacity) == 6 * 100 + 2000 + 2000 + 9000);
 }
