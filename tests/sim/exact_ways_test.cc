@@ -165,19 +165,20 @@ Counted CompareAll(const Runtime& runtime, std::uint64_t graphs) {
   Counted counted;
   for (std::uint64_t seed = 1; seed <= graphs; ++seed) Compare(seed, runtime, counted);
   CHECK(counted.refused == counted.falsified);
+  CHECK(counted.missed * 100 <= counted.cases * 4);
   return counted;
 }
 
 TEST_CASE("best against the exact optimum of steps with recomputations of their own, by live bytes") {
   const Counted counted = CompareAll(Live(), Cases<std::uint64_t>(30, 300));
   CHECK(counted.cases > Cases(20, 200));
-  CHECK(counted.optimal * 100 >= counted.cases * 80);
+  CHECK(counted.optimal * 100 >= counted.cases * Cases(80, 95));  // the deep tier: 371 of 383
 }
 
 TEST_CASE("best against the exact optimum of steps with recomputations of their own, with addresses") {
   const Counted counted = CompareAll(RuntimeByName("arena"), Cases<std::uint64_t>(15, 300));
   CHECK(counted.cases > Cases(10, 200));
-  CHECK(counted.optimal * 100 >= counted.cases * 80);
+  CHECK(counted.optimal * 100 >= counted.cases * Cases(80, 95));  // the deep tier: 371 of 383
 }
 
 }  // namespace
