@@ -24,6 +24,8 @@
 // Bytes that are held longer than ops read them (`held_until`): up to a forward op they are workspace of the ops in
 // between, so that these may run again; up to a later op or the end that op reads them, and they are never moved.
 //
+// A node may have another time when it runs again (`recompute_ns`), as batch norm whose statistics are known.
+//
 // Nodes that may not run again (Op::once):
 //   - a node with `recompute: false`, one that draws random numbers which cannot be drawn again, a maker of `unseen`
 //   - a node that writes a tensor which stays on the device, or writes in place and makes another tensor too
@@ -60,6 +62,7 @@ struct RecordedWay {
   std::string algorithm{};  // as the recording calls it; plans say "way1", "way2", ... (AlgorithmNames)
   Nanos time = 0;
   Bytes workspace = 0;
+  Nanos recompute_time = 0;  // of a recomputation; `time`, unless the file says otherwise (Op::recompute_differs)
 };
 
 // How, on what device and on what machine a step was recorded. Texts are "", numbers 0 where the file does not say.
@@ -164,7 +167,7 @@ class RecordedCosts : public CostModel {
   const CarriedTimes& carried() const { return carried_; }
 
  private:
-  Cost CostOf(std::size_t op, std::size_t way) const;
+  Cost CostOf(const Launch& launch, std::size_t way) const;
 
   const std::shared_ptr<const RecordedStep> recorded_;
   const CarriedTimes carried_;

@@ -104,10 +104,10 @@ inline const char* GapClassName(const std::optional<GapAction>& action) {
   return *action == GapAction::kSwap ? "swap" : "recompute";
 }
 
-// Time of the forward kernels that write the map, nothing else on the device.
+// Time of the forward kernels that write the map, run again with nothing else on the device.
 inline Nanos ComputedAgain(const TrainingStep& step, const Uses& uses, TensorId map, const CostModel& costs) {
   Nanos again = 0;
-  for (const OpId op : uses.writers[Index(map)]) again += costs.Kernel(LaunchOf(step.ops[Index(op)])).time;
+  for (const OpId op : uses.writers[Index(map)]) again += costs.Kernel(RecomputationOf(step.ops[Index(op)])).time;
   return again;
 }
 

@@ -45,8 +45,7 @@ double LeastOfPieces(const TransferCurve& curve, double rate, Bytes piece) {
 
 }  // namespace
 
-std::vector<Way> Ways::Of(const Op& op, Bytes room) {
-  const Launch launch = LaunchOf(op);
+std::vector<Way> Ways::Of(const Launch& launch, Bytes room) {
   std::vector<Way> ways;
   const auto way_of = [](const Cost& cost, Bytes workspace) {
     return Way{cost.time, workspace, static_cast<double>(cost.time) * cost.copy_slowdown};

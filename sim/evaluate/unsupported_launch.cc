@@ -40,11 +40,12 @@ class LaunchRefusals {
   }
 
   bool Suffices(const OpDecision& decision) {
-    const Launch whole = LaunchOf(step_.ops[Index(decision.op)]);
+    const Launch whole = LaunchOf(step_.ops[Index(decision.op)]),
+                 again = RecomputationOf(step_.ops[Index(decision.op)]);
     if (decision.parts.empty() && !Suffices(decision.op, whole, decision.algorithm, decision.workspace)) return false;
     if (!PartsSuffice(decision)) return false;
-    const auto& again = decision.again;
-    return !again || Suffices(decision.op, whole, again->algorithm, again->workspace);
+    return std::all_of(decision.again.begin(), decision.again.end(),
+                       [&](const OpAgain& way) { return Suffices(decision.op, again, way.algorithm, way.workspace); });
   }
 
   bool PartsSuffice(const OpDecision& decision) {

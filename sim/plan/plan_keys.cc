@@ -166,9 +166,11 @@ const KeyTable& OpDecisionKeys() {
             "too",
             {&OpPartKeys()}},
            {"again",
-            "a map",
+            "a map, or a list of maps",
             "none",
-            "how a forward op runs, whole, when it is recomputed; none: as the first time",
+            "how a forward op runs, whole, when it is recomputed; a list: at its first recomputation, at its second, "
+            "..., "
+            "the last also for all after it; none: as the first time",
             {&OpAgainKeys()}},
            {"tiles",
             "a map",

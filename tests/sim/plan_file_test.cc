@@ -231,8 +231,8 @@ TEST_CASE("algorithms are named") {
   CHECK(plan.ops[1].algorithm == 0);
   const Plan again =
       ParsePlan(head + "- {op: 'f1:forward', workspace: 1 MB, again: {algorithm: winograd}}\n", "plan.yaml", step);
-  REQUIRE(again.ops.at(0).again.has_value());
-  CHECK(again.ops[0].again->algorithm == plan.ops[0].algorithm);
+  REQUIRE(again.ops.at(0).again.size() == 1);
+  CHECK(again.ops[0].again.front().algorithm == plan.ops[0].algorithm);
   CHECK(ParsePlan(PlanToYaml(again, step), "plan.yaml", step) == again);
   CHECK(ParsePlan(PlanToYaml(plan, step), "plan.yaml", step) == plan);
   try {

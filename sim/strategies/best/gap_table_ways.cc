@@ -53,6 +53,8 @@ void GapTables::AddWays(const StepFacts& facts, Bytes capacity, const WaysLooked
   }
   for (OpId op = 0; op < Size(ops); ++op) {
     ops[Index(op)].ways = ops[Index(op)].grouped >= 0 ? AddWaysInParts(facts, op) : of_launch[step.launch[Index(op)]];
+    const bool differs = step.launch_again[Index(op)] != step.launch[Index(op)] && ops[Index(op)].grouped < 0;
+    ops[Index(op)].again = differs ? of_launch[step.launch_again[Index(op)]] : ops[Index(op)].ways;
     kernels += ways[Index(ops[Index(op)].ways.begin)].time;
   }
 }

@@ -86,13 +86,15 @@ struct GapTables {
   struct Way {
     Nanos time = 0;
     Bytes workspace = 0;
-    std::int32_t algorithm = 0;  // the first way of an op is the usual one; in a group, the fastest
+    std::int32_t algorithm = 0;  // 0: the library's choice. The first way is the usual one; in a group, the fastest
     double slowdown = 1;         // factor on `time` while a copy runs
     std::int32_t division = -1;  // row of `divisions`; -1: whole
   };
   struct Op {
     Bytes before = 0, during = 0;  // bytes live with all kept, without its workspace: just before it, and while it runs
     Rows ways{};
+    Rows again{};  // the ways of its recomputations: `ways`, unless they differ
+    bool DiffersAgain() const { return again.begin != ways.begin; }
     OpId unit_end = kNoOp;  // the end of its backward unit
     // The ops that run in parts together with this one, mostly this one alone. Operands that they do not stream are on
     // the device throughout the group.

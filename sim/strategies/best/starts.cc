@@ -45,9 +45,11 @@ CutBound CutToClaim(const StepFacts& facts, const Scope& scope, Bytes capacity) 
 
 CutBound CutToStartFrom(const StepFacts& facts, const Scope& scope, Bytes capacity) {
   BoundProblem problem = ProblemOf(facts, scope, capacity);
-  for (std::vector<OpWay>& ways : problem.ways) {
+  const auto slow_down_nothing = [](std::vector<OpWay>& ways) {
     for (OpWay& way : ways) way.beside_copies = static_cast<double>(way.time);
-  }
+  };
+  for (std::vector<OpWay>& ways : problem.ways) slow_down_nothing(ways);
+  for (auto& [op, ways] : problem.again) slow_down_nothing(ways);
   return BestCut(problem, kInstantsToStart);
 }
 
