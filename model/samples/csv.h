@@ -21,7 +21,7 @@ struct CsvCell {
 };
 using CsvRow = std::vector<CsvCell>;  // at least one cell
 
-// Row by row, so that a table takes no more memory than its text and one row. `document` and `diagnostics` must outlive it.
+// Row by row, so that a table takes no more memory than its text and one row. Both arguments must outlive it.
 // REQUIRES: the text is one, by IsText.
 class CsvRows {
  public:
@@ -55,7 +55,7 @@ std::vector<CsvRow> ParseCsv(const Document& document, Diagnostics& diagnostics)
 // Carries out what reads the document. UserError with the file's name and size where memory ends meanwhile.
 void WithinMemory(const Document& document, const std::function<void()>& read);
 
-// The file's text as a Document without a tree. UserError: no such file, a directory, unreadable, above 256 MiB, more than memory holds.
+// The file's text as a Document without a tree. UserError: no such file, a directory, unreadable, above 256 MiB.
 Document LoadCsvText(const std::string& path);
 
 // A cell as it stands in a file, quoted where that is necessary to read the same text again.
