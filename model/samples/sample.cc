@@ -4,12 +4,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 #include <unordered_map>
 
 #include "model/samples/file.h"
 #include "model/stats/quantile.h"
-#include "model/util/hash.h"
 
 namespace spillway {
 
@@ -153,13 +153,13 @@ void Merger::Summarise() {
 // The first sample of each operation, in order. Operations are found by a hash and told apart by their identity.
 std::vector<std::size_t> Merger::Chain() {
   const std::vector<Sample>& samples = set_.samples;
-  std::unordered_map<std::uint64_t, std::uint32_t> first_of;
+  std::unordered_map<std::size_t, std::uint32_t> first_of;
   std::vector<std::uint32_t> last(samples.size());
   std::vector<std::size_t> firsts;
   next_.assign(samples.size(), kNone);
   for (std::size_t i = 0; i < samples.size(); ++i) {
     const std::string identity = Identity(samples[i]);
-    std::uint64_t key = Fnv1a(identity);
+    std::size_t key = std::hash<std::string>()(identity);
     auto found = first_of.find(key);
     while (found != first_of.end() && Identity(samples[found->second]) != identity) found = first_of.find(++key);
     const auto own = static_cast<std::uint32_t>(i);
