@@ -315,8 +315,7 @@ TEST_CASE("wider bounds are told of in one line, however many strategies and sco
   results.rows[1].machine = "crate";  // another block
   results.rows[2].bounds.scope.copy_streams = 2;
   results.rows[4].bounds.scope = {};
-  CHECK(line_of() ==
-        "gap of s0, s1, s2, s3: the lower bound holds for plans of 2 kinds (bound_scope in results.json)");
+  CHECK(line_of() == "gap of s0, s1, s2, s3: the lower bound holds for plans of 2 kinds (bound_scope in results.json)");
 }
 
 TEST_CASE("a new block begins with another machine") {
