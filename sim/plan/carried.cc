@@ -12,7 +12,7 @@ std::string OpNotCarried(const OpDecision& decision, const TrainingStep& step) {
   const std::string name = OpName(step, decision.op);
   if (!decision.streamed.empty()) return name + " streams operands";
   if (!decision.parts.empty() || decision.tiles.Any() || decision.fused) return name + " runs in parts";
-  if (decision.again) return name + " runs again by another algorithm";
+  if (!decision.again.empty()) return name + " runs again by another algorithm";
   return decision.algorithm != 0 ? name + " runs by an algorithm of the plan's choice" : "";
 }
 

@@ -82,6 +82,34 @@ TEST_CASE("what a variable holds longer lives there, and is not moved") {
   CHECK(Contains(Complaint(Holding("cc")), "unknown node 'cc'"));
 }
 
+// a makes y in forward, c reads it last, d and the calls after it do not.
+std::string HeldInBackward(int calls) {
+  std::string nodes = Call("a", "forward", R"("x", "w")",
+                           fmt::format(R"({{"id": "y", "bytes": 1000, "held_until": "d{}"}})", calls - 1)) +
+                      "," + Call("b", "forward", R"("y")", R"({"id": "z", "bytes": 512})") + "," +
+                      Call("c", "backward", R"("y", "z")", R"({"id": "g", "bytes": 512})");
+  for (int k = 0; k < calls; ++k) {
+    nodes +=
+        "," + Call(fmt::format("d{}", k), "backward", R"("g")", fmt::format(R"({{"id": "h{}", "bytes": 512}})", k));
+  }
+  return Step(nodes);
+}
+
+TEST_CASE("what backward holds for a few calls only stays for them, and may leave before") {
+  for (const int calls : {1, 2, 32}) {
+    const auto recorded = Read(HeldInBackward(calls));
+    const TrainingStep& step = recorded->step;
+    const TensorId y = TensorOf(step, "y");
+    INFO(calls);
+    CHECK(step.tensors[Index(y)].use == TensorClass::kFeatureMap);
+    CHECK(std::find(step.maps.begin(), step.maps.end(), y) != step.maps.end());
+    CHECK(step.MayRecompute(y, 2));
+    for (int k = 0; k < calls; ++k) CHECK(step.ops[static_cast<std::size_t>(3 + k)].reads.back() == y);
+  }
+  const auto longer = Read(HeldInBackward(33));
+  CHECK(longer->step.tensors[Index(TensorOf(longer->step, "y"))].use == TensorClass::kAuxiliary);
+}
+
 TEST_CASE("random calls run again only where they can be replayed") {
   const auto may = [](const std::string& more) {
     return !Read(Step(Call("a", "forward", R"("x")", R"({"id": "y", "bytes": 8})", more)))->step.ops[0].once;

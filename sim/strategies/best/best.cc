@@ -204,7 +204,7 @@ void Planner::SearchParts() {
 void Planner::ImproveFound() {
   for (const Candidate& candidate : candidates_) {
     GapModel model(candidate.space->tables, problem_.runtime, candidate.rung);
-    ImproveChoices(problem_, model, kBySearch, budget_.judged, candidate.choices, found_, helpers_);
+    ImproveChoices(problem_, model, kBySearch, budget_, candidate.choices, found_, helpers_);
     if (found_.decided()) break;
   }
   const bool improved = !std::exchange(candidates_, {}).empty() && found_.decided();
