@@ -91,7 +91,7 @@ TEST_CASE("ops that do not run whole and as the framework chooses are named") {
   CHECK(why({.op = 1, .workspace = 512}).empty());
   CHECK(why({.op = 1, .algorithm = 1}) == "'f2' runs by an algorithm of the plan's choice");
   CHECK(why({.op = 1, .parts = {{.samples = 1}}}) == "'f2' runs in parts");
-  CHECK(why({.op = 1, .again = OpAgain{}}) == "'f2' runs again by another algorithm");
+  CHECK(why({.op = 1, .again = {OpAgain{}}}) == "'f2' runs again by another algorithm");
   CHECK(why({.op = 1, .streamed = {0}}) == "'f2' streams operands");
   plan.ops.clear();
   plan.accumulate = 2;
