@@ -53,7 +53,11 @@ class Lifetimes:
         self.seen_until = {}  # by root id, once dead
 
     def watch(self, tensor, root, node):
-        self._watched.append([StorageWeakRef(storage_of(tensor)), root, node])
+        self.follow(StorageWeakRef(storage_of(tensor)), root, node)
+
+    def follow(self, life, root, node):
+        """`life.expired()`: nobody holds the bytes any more."""
+        self._watched.append([life, root, node])
 
     def ask(self, next_node):
         """Before a call runs: `next_node` is its number. What is alive then, is alive while the call runs."""
