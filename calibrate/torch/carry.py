@@ -13,20 +13,17 @@ import json
 import os
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
 
-from carry_attach import Attaching, current_mode, in_backward, leave_modes
-from carry_buffers import Kept, Ticket, version_of
+from carry_attach import in_backward
+from carry_buffers import Kept, Ticket
 from carry_calls import Signature, flat
 from carry_copies import Copies, Slab, StreamedCopies
-from carry_making import Making
-from carry_match import Matcher
-from carry_plan import CarriedPlan, PlanError
+from carry_follow import BIG, Following, as_tensor, trained_leaf
+from carry_kinds import Kinds, away_at
+from carry_plan import PlanError, plans_of
 from carry_report import Report
-from carry_storage import has_storage, overwritten_error, untyped_of
-from carry_store import Store
+from carry_storage import has_storage
 
-BIG = 1 << 20  # bytes from which a saved tensor goes to the host after the track is lost
 POLICIES = ("offload", "keep", "error")
 
 
@@ -34,77 +31,50 @@ class Deviation(RuntimeError):
     """on_deviation="error": the step left the recording."""
 
 
-class Carrier(Attaching, Making, TorchDispatchMode):
-    def __init__(self, plan, on_deviation="offload", device=None, count=False):
-        super().__init__()
-        self.plan, self.policy = plan, on_deviation
+class Carrier(Following):
+    def __init__(self, plans, on_deviation="offload", device=None, count=False):
         self.device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
-        pinned = self.device.type == "cuda"
-        self.slab = slab_of(plan.host_bytes, pinned)
-        self.copies = StreamedCopies(self.slab, self.device) if pinned else Copies(self.slab)
-        self.matcher = Matcher(plan.calls, plan.values)
-        self.account = Report(plan, count)
-        self.open = False
-        self.inside = False  # our own calls, made outside the dispatcher's own switch
-        self.hooks = self.attached = None
-        self.catches = bool(plan.moved)
-        self.backward_seen, self.below = False, None
-        self.model = lambda: None
-        self._fresh()
+        self.plans, self.kinds, self.policy = plans, Kinds(plans), on_deviation
+        self.account = Report(plans, count)
+        unseen = any(plan.unseen for plan in plans)
+        super().__init__(copies_for(self.device, max(plan.host_bytes for plan in plans)), not unseen, self.account.ran_again)
+        self.catches = any(plan.moved for plan in plans)
+        self.again_in_backward = any(plan.again_in_backward for plan in plans)
+        self.first_calls = {plan.calls[0].op for plan in plans if plan.calls}
 
-    # Contexts.
+    @property
+    def plan(self):
+        return self.kinds.plan
+
+    @property
+    def matcher(self):
+        return self.kinds.matcher
+
+    # Pieces.
 
     def _fresh(self):
-        self.store = Store(self.copies, not self.plan.unseen, self.account.ran_again)
+        super()._fresh()
         self.names = {}  # by first name: the Buffer
-        self.buffers = {}  # of the call that runs, by id of the tensor
-        self.numbers = {}  # by storage address: tensors that stand for plain numbers
         self.done = 0    # lists of actions that have run
-        self.matcher.restart()
+        self.kinds.restart()
+        self.moved = set().union(*(plan.moved for plan in self.plans))
 
-    def begin(self):
-        if self.open:
-            self.end()
-        self._fresh()
-        self.backward_seen = False
-        self.hooks = torch.autograd.graph.saved_tensors_hooks(self._pack, self._unpack)
-        self.hooks.__enter__()
-        self.below = current_mode()
-        try:
-            TorchDispatchMode.__enter__(self)
-        except BaseException:
-            self.hooks.__exit__(None, None, None)
-            raise
-        self.open = True
+    def _piece_begins(self):
         self.account.begin()
-        return self
 
-    def end(self):
-        if not self.open:
-            return
-        self.open = False
-        try:
-            leave_modes(self, self.below)
-        finally:
-            self.hooks.__exit__(None, None, None)
-            try:
-                self.store.close()
-            finally:
-                self.account.end(self.matcher, self.store)
-
-    def __enter__(self):
-        return self.begin()
-
-    def __exit__(self, *_):
-        self.end()
+    def _piece_ends(self):
+        self.account.end(self.kinds, self.store)
 
     # Every call.
 
     def __torch_dispatch__(self, function, types, args=(), kwargs=None):
         kwargs = kwargs or {}
         signature = Signature.of(function)
-        if self.inside or signature.noise or (self.matcher.at_end and self._over()):
+        if self.inside or signature.noise:
             return as_tensor(function(*args, **kwargs), function)
+        if self.backward_seen or not self.begun:
+            if self._passes(signature, args, kwargs):
+                return as_tensor(function(*args, **kwargs), function)
         if self.done <= self.matcher.clock:
             self._act()
         read, operands, opaque = self._read(flat(args, kwargs))
@@ -116,40 +86,26 @@ class Carrier(Attaching, Making, TorchDispatchMode):
         self._made(signature, read, operands, written, result, caught, opaque)
         return result
 
-    def _read(self, tensors):
-        """Those that a call reads and we follow, their Buffers, filled; and whether there are others."""
-        read, operands, opaque = [], [], False
-        self.buffers = {}
-        for tensor in tensors:
-            if not has_storage(tensor):
-                opaque = True
-            elif not self.numbers or untyped_of(tensor)._cdata not in self.numbers:
-                buffer = self.store.find(tensor)
-                if buffer.away or buffer.arrives is not None:
-                    self.store.storage_of(buffer)
-                read.append(tensor)
-                operands.append(buffer)
-                self.buffers[id(tensor)] = buffer
-        return read, operands, opaque
-
-    def _detached(self, function, args):
-        """Autograd makes as many of these as it likes; they are no calls. PyTorch 1.13 gives a number for a number."""
-        result = function(*args)
-        number = as_tensor(result, function)
-        if number is not result:
-            self.numbers[untyped_of(number)._cdata] = number
-        return number
+    def _passes(self, signature, args, kwargs):
+        """Calls before forward, and after the plan's last action (an optimizer, a log), are none of ours."""
+        if torch.is_grad_enabled() and not signature.detaches and trained_leaf(flat(args, kwargs)) and not in_backward():
+            self._forward_call()
+        if not self.begun:
+            self.begun = signature.name in self.first_calls or bool(self.store.by_key) or in_backward()
+            return not self.begun
+        return self.matcher.at_end and self._over()
 
     def _over(self):
-        """All that the plan does is done, and nothing is away: the calls of an optimizer or a log are none of ours."""
-        return self.matcher.at_end and self.done > self.matcher.last and not self.store.absent()
+        """All that the plan does is done, and nothing is away."""
+        return self.done > self.matcher.last and not self.kinds.others and not self.store.absent()
 
-    def _place(self, name, read, operands, buffers):
+    def _place(self, signature, read, operands, buffers):
         """Finds the call in the recording, and names what it read and made."""
         dims = [tensor.dim() for tensor in read]
         backward = in_backward()
         self.backward_seen = self.backward_seen or backward
-        index = self.matcher.match(name, backward, operands, len(buffers), dims)
+        kind, name = self.kinds.now, signature.name
+        index = self.kinds.match(name, backward, operands, len(buffers), dims)
         if index is None:
             for buffer in buffers:
                 buffer.name, buffer.extra = None, not buffer.outer
@@ -158,6 +114,8 @@ class Carrier(Attaching, Making, TorchDispatchMode):
                 raise Deviation("Spillway: the step left the recording before its call '%s'"
                                 % self.plan.calls[min(self.matcher.lost_at, len(self.plan.calls) - 1)].id)
             return
+        if kind != self.kinds.now:
+            self._another_kind(index)
         call = self.plan.calls[index]
         for buffer, dep in zip(operands, call.deps):
             if buffer.name is None:
@@ -171,10 +129,25 @@ class Carrier(Attaching, Making, TorchDispatchMode):
         if buffer.base is None:
             buffer.base = name
             self.names[name] = buffer
+        self._hold(buffer)
+
+    def _hold(self, buffer):
         if buffer.base in self.plan.held and not buffer.outer and buffer.hold is None:
             buffer.pinned, buffer.hold = True, buffer.storage()
 
     # The plan.
+
+    def _another_kind(self, index):
+        """Its plan goes on from call `index`: first it holds what it needs, and lets go of what it has away by then."""
+        self.done = index + 1
+        self.moved = set().union(self.plan.moved, *(self.plans[other].moved for other in self.kinds.others))
+        for buffer in list(self.names.values()):
+            if not buffer.away:
+                self._hold(buffer)
+        for name, copied in away_at(self.plan, index).items():
+            if copied:
+                self._do("out", name)
+            self._do("leave", name)
 
     def _act(self):
         """Actions up to the next recorded call; none while the track is lost."""
@@ -218,40 +191,16 @@ class Carrier(Attaching, Making, TorchDispatchMode):
         buffer = self.store.known(tensor)
         if buffer is None or buffer.outer:
             return Kept(tensor)
-        if buffer.base in self.plan.moved:
+        if buffer.base in self.moved:
             return Ticket(buffer, tensor)
         if self.matcher.lost and self.policy == "offload" and buffer.nbytes >= BIG:
-            return self._offloaded(buffer, tensor)
+            ticket = self._offloaded(buffer, tensor)
+            self.account.offloaded += buffer.nbytes if buffer.host is not None else 0
+            return ticket
         return Kept(tensor)
 
-    def _offloaded(self, buffer, tensor):
-        """After the track is lost: to the host, and off the device as soon as the loop lets go of it."""
-        self.inside = True
-        try:
-            ticket = Ticket(buffer, tensor)
-            self.store.out(buffer, True)
-        finally:
-            self.inside = False
-        if buffer.host is not None:
-            self.copies.left(buffer.host)  # the loop may let go at once, and the copy still reads
-            buffer.hold = None
-            self.account.offloaded += buffer.nbytes
-        return ticket
-
-    def _unpack(self, packed):
-        if isinstance(packed, Kept):
-            if packed.version is not None and version_of(packed.tensor) != packed.version:
-                raise overwritten_error(packed.tensor.shape)
-            return packed.tensor
-        if packed.overwritten():
-            raise overwritten_error(packed.place.size)
-        self.inside = True
-        try:
-            if self.open:
-                self._act()  # autograd unpacks before the node's first call: what the plan does before it comes first
-            return packed.place.over(self.store.storage_of(packed.buffer))
-        finally:
-            self.inside = False
+    def _before_unpack(self):
+        self._act()  # what the plan does before the node's first call comes first
 
     def report(self):
         return self.account.text()
@@ -269,19 +218,15 @@ def apply(plan, on_deviation="offload", device=None, count=False):
                 plan = json.load(file)
         except ValueError as mistake:
             raise PlanError("%s: no JSON: %s" % (where, mistake))
-    return Carrier(CarriedPlan(plan, where), on_deviation, device, count)
+    return Carrier(plans_of(plan, where), on_deviation, device, count)
 
 
-def slab_of(size, pinned):
+def copies_for(device, size):
+    """Copies through a slab of `size` bytes, which are made here. PlanError: the host has not so many."""
+    pinned = device.type == "cuda"
     try:
-        return Slab(size, pinned)
+        slab = Slab(size, pinned)
+        return StreamedCopies(slab, device) if pinned else Copies(slab)
     except RuntimeError:
         raise PlanError("the plan swaps through %.1f GB of host memory, which cannot be had: plan with less (host: memory of "
                         "the machine), or with swap off" % (size / 1e9))
-
-
-def as_tensor(result, function):
-    """PyTorch 1.13 wraps numbers, and `detach` then returns the number itself to autograd, which wants a tensor."""
-    if isinstance(result, (bool, int, float)) and function is torch.ops.aten.detach.default:
-        return torch.scalar_tensor(result, dtype=torch.float64)
-    return result

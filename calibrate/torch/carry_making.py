@@ -20,7 +20,7 @@ class Making:
                 buffer.makers = buffer.makers if buffer.sound else []
         if signature.statistics and signature.updates_statistics(args, kwargs):
             self._updated(signature, args, kwargs)
-        if not self.catches or (self.backward_seen and not self.plan.again_in_backward):
+        if not self.catches or (self.backward_seen and not self.again_in_backward):
             return None
         state = Drawing(function, args, kwargs) if signature.seeded else NOTHING_DRAWN
         caught = Caught(function, args, kwargs, self._operand, state)
@@ -61,7 +61,7 @@ class Making:
             buffers.append(self._new(tensor, index, caught, signature))
         if opaque:
             self._share(operands + buffers)
-        self._place(signature.name, read, list(dict.fromkeys(operands)), buffers)
+        self._place(signature, read, list(dict.fromkeys(operands)), buffers)
 
     def _share(self, buffers):
         """A sparse tensor, or one that wraps others, may look into these storages, and write there: they stay."""

@@ -20,6 +20,11 @@ class RecordedCall:
         inputs = node.get("inputs")
         self.dims = [len(operand["shape"]) for operand in inputs if operand] if inputs else None
 
+    def same_as(self, other):
+        """Sizes may differ: one plan serves all batches of a kind."""
+        return ((self.id, self.op, self.backward, self.deps, self.results, self.dims)
+                == (other.id, other.op, other.backward, other.deps, other.results, other.dims))
+
 
 class Matcher:
     def __init__(self, calls, values):
@@ -48,14 +53,33 @@ class Matcher:
 
     def match(self, op, backward, operands, results, dims):
         """The index of the call, None for an extra one. `operands`: Buffers, each once; `dims` of each tensor read."""
+        return self.went_on(self.find(op, backward, operands, results, dims))
+
+    def find(self, op, backward, operands, results, dims):
+        """As match, and the clock stays."""
         for index in range(self.clock, min(self.clock + WINDOW, len(self.calls))):
             call = self.calls[index]
             # `backward()` makes its first gradient before autograd's engine runs: the very next call may say either.
             phase = call.backward == backward or index == self.clock
             if call.op == op and phase and self._flows(call, operands, results, dims):
-                self.clock, self.row = index + 1, 0
-                self.matched += 1
                 return index
+        return None
+
+    def find_at(self, clock, *call):
+        self.clock = clock
+        return self.find(*call)
+
+    def continue_from(self, other):
+        """The step so far was matched by another kind, which begins with the same calls."""
+        self.clock, self.row, self.lost_at = other.clock, other.row, other.lost_at
+        self.matched, self.extra = other.matched, other.extra
+
+    def went_on(self, index):
+        """To the call after `index`; None: the call was an extra one."""
+        if index is not None:
+            self.clock, self.row = index + 1, 0
+            self.matched += 1
+            return index
         self.extra += 1
         self.row += 1
         if self.row == LOST and self.lost_at is None and not self.at_end:

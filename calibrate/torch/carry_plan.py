@@ -53,3 +53,12 @@ class CarriedPlan:
                     self.moved.add(target)
                 elif self.calls[known[target]].backward:
                     self.again_in_backward = True
+
+
+def plans_of(content, where):
+    """The plans of a file, one for each kind of step; the first is that of the most frequent kind."""
+    plans = [CarriedPlan(content, where)]
+    more = content.get("more", [])
+    if not isinstance(more, list):
+        raise PlanError("%s: more: expected a list of plans, one for each other kind of step: plan again" % where)
+    return plans + [CarriedPlan(kind, "%s, kind %d" % (where, number)) for number, kind in enumerate(more, 2)]

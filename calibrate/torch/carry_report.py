@@ -6,8 +6,10 @@ from carry_storage import rounded, untyped_of
 
 
 class Report:
-    def __init__(self, plan, count):
-        self.plan, self.count = plan, count
+    """`plans`: of each kind of step."""
+
+    def __init__(self, plans, count):
+        self.plans, self.plan, self.count = plans, plans[0], count
         self.contexts, self.extras = [], {}
         self.again = self.offloaded = 0
         self._reset()
@@ -37,24 +39,29 @@ class Report:
     def extra(self, key, matcher):
         self.extras[key] = self.extras.get(key, 0) + 1
 
-    def end(self, matcher, store):
+    def end(self, kinds, store):
+        matcher, plan = kinds.matcher, kinds.plan
         lost = matcher.lost_at
         self.contexts.append({
             "seconds": time.perf_counter() - self.begun, "matched": matcher.matched, "extra": matcher.extra,
             "missing": matcher.clock - matcher.matched, "counted_peak_bytes": self.peak,
-            "lost_at": None if lost is None else self.plan.calls[min(lost, len(self.plan.calls) - 1)].id, **store.counts})
+            "lost_at": None if lost is None else plan.calls[min(lost, len(plan.calls) - 1)].id, "kind": kinds.now, **store.counts})
 
     def dict(self):
         return {"format": "spillway-carried", "version": 1, "network": self.plan.graph, "strategy": self.plan.strategy,
                 "capacity_bytes": self.plan.cap, "predicted_peak_bytes": self.plan.peak,
-                "predicted_step_ns": self.plan.step_ns, "contexts": self.contexts, "extra_calls": self.extras}
+                "predicted_step_ns": self.plan.step_ns, "contexts": self.contexts, "extra_calls": self.extras,
+                "kinds": [{"network": plan.graph, "strategy": plan.strategy, "capacity_bytes": plan.cap,
+                           "predicted_peak_bytes": plan.peak, "predicted_step_ns": plan.step_ns} for plan in self.plans]}
 
     def text(self):
         lines = ["%s by %s: predicted peak %.1f of %.1f MB" % (self.plan.graph, self.plan.strategy, self.plan.peak / 1e6,
                                                                self.plan.cap / 1e6)]
+        for number, plan in enumerate(self.plans[1:], 2):
+            lines.append("kind %d: predicted peak %.1f of %.1f MB" % (number, plan.peak / 1e6, plan.cap / 1e6))
         for number, context in enumerate(self.contexts):
-            line = "context %d: %d calls matched, %d extra, %d missing; %d out, %d in, %d run again" % (
-                number + 1, context["matched"], context["extra"], context["missing"], context["out"], context["in"],
+            line = "context %d%s: %d calls matched, %d extra, %d missing; %d out, %d in, %d run again" % (
+                number + 1, " (kind %d)" % (context["kind"] + 1) if len(self.plans) > 1 else "", context["matched"], context["extra"], context["missing"], context["out"], context["in"],
                 context["replayed"])
             if self.count:
                 line += "; counted peak %.1f MB" % (context["counted_peak_bytes"] / 1e6)

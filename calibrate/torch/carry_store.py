@@ -32,6 +32,10 @@ class Store(Again):
         """The Buffer of the tensor's storage, None if the storage is new."""
         return self.by_key.get(untyped_of(tensor)._cdata)
 
+    def take_over(self, earlier):
+        """Follows on what autograd has saved in an earlier piece: here it is from before."""
+        self.by_key = {key: buffer for key, buffer in earlier.by_key.items() if buffer.tickets > 0 and not buffer.weak.expired()}
+
     def find(self, tensor):
         storage = untyped_of(tensor)
         return self.by_key.get(storage._cdata) or self.add(storage, True)
@@ -184,4 +188,7 @@ class Store(Again):
             buffer.readers = []
             if id(buffer) not in kept:
                 buffer.makers = []
+            if buffer.tickets > 0:
+                buffer.name = buffer.base = None
+                buffer.outer = True
             buffer.let_go()

@@ -50,13 +50,17 @@ class Lifetimes:
     RECENT = 12  # calls: autograd holds what a node saved until the node's last call is over
 
     def __init__(self):
-        self._watched = []  # [weak reference, root id, number of the node before which it was last seen, place or None]
+        self._watched = []  # [life, root id, number of the node before which it was last seen, place or None]
         self._place = 0
         self._entry, self._recent = {}, {}  # by root id: its entry; the number of the node that read it last
         self.seen_until = {}  # by root id, once dead
 
     def watch(self, tensor, root, node):
-        self._entry[root] = [StorageWeakRef(storage_of(tensor)), root, node, len(self._watched)]
+        self.follow(StorageWeakRef(storage_of(tensor)), root, node)
+
+    def follow(self, life, root, node):
+        """`life.expired()`: nobody holds the bytes any more."""
+        self._entry[root] = [life, root, node, len(self._watched)]
         self._watched.append(self._entry[root])
         self._recent[root] = node
 
