@@ -18,10 +18,12 @@ from carry_attach import in_backward
 from carry_buffers import Kept, Ticket
 from carry_calls import Signature, flat
 from carry_copies import Copies, Slab, StreamedCopies
+from carry_fit import check_host, check_model, no_slab
 from carry_follow import BIG, Following, as_tensor, trained_leaf
 from carry_kinds import Kinds, away_at
+from carry_notice import Notices
 from carry_plan import PlanError, plans_of
-from carry_report import Report
+from carry_report import Report, counted
 from carry_storage import has_storage
 
 POLICIES = ("offload", "keep", "error")
@@ -41,6 +43,7 @@ class Carrier(Following):
         self.catches = any(plan.moved for plan in plans)
         self.again_in_backward = any(plan.again_in_backward for plan in plans)
         self.first_calls = {plan.calls[0].op for plan in plans if plan.calls}
+        self.notices = Notices(self, self.account.say)
 
     @property
     def plan(self):
@@ -63,7 +66,14 @@ class Carrier(Following):
         self.account.begin()
 
     def _piece_ends(self):
+        if self.backward_seen:
+            self.notices.looking = False
         self.account.end(self.kinds, self.store)
+
+    def attach(self, model):
+        """PlanError: the network is not the one of the recording, or lies on several devices."""
+        check_model(model, self.plans[0])
+        return super().attach(model)
 
     # Every call.
 
@@ -72,17 +82,23 @@ class Carrier(Following):
         signature = Signature.of(function)
         if self.inside or signature.noise:
             return as_tensor(function(*args, **kwargs), function)
+        if self.notices.looking and not self.backward_seen:
+            self.notices.look()
         if self.backward_seen or not self.begun:
             if self._passes(signature, args, kwargs):
                 return as_tensor(function(*args, **kwargs), function)
-        if self.done <= self.matcher.clock and not signature.views:  # a node that is still at it views its last result
-            self._act()
-        read, operands, opaque = self._read(flat(args, kwargs))
-        if signature.detaches:
-            return self._detached(function, args)
-        written = signature.written(args, kwargs)
-        caught = self._catch(function, signature, args, kwargs, operands, written)
-        result = as_tensor(function(*args, **kwargs), function)
+        try:
+            if self.done <= self.matcher.clock and not signature.views:  # a node that is still at it views its last result
+                self._act()
+            read, operands, opaque = self._read(flat(args, kwargs))
+            if signature.detaches:
+                return self._detached(function, args)
+            written = signature.written(args, kwargs)
+            caught = self._catch(function, signature, args, kwargs, operands, written)
+            result = as_tensor(function(*args, **kwargs), function)
+        except (RuntimeError, MemoryError) as error:
+            self.notices.out_of_memory(error, counted(self.store))
+            raise
         self._made(signature, read, operands, written, result, caught, opaque)
         return result
 
@@ -110,6 +126,8 @@ class Carrier(Following):
             for buffer in buffers:
                 buffer.name, buffer.extra = None, not buffer.outer
             self.account.extra(name, self.matcher)
+            if self.matcher.lost_at is not None:
+                self.notices.lost(self.plan, self.matcher.lost_at)
             if self.matcher.lost and self.policy == "error":
                 raise Deviation("Spillway: the step left the recording before its call '%s'"
                                 % self.plan.calls[min(self.matcher.lost_at, len(self.plan.calls) - 1)].id)
@@ -200,6 +218,8 @@ class Carrier(Following):
         return Kept(tensor)
 
     def _before_unpack(self):
+        if self.notices.threads:
+            self.notices.unpacked()
         self._act()  # what the plan does before the node's first call comes first
 
     def report(self):
@@ -224,9 +244,9 @@ def apply(plan, on_deviation="offload", device=None, count=False):
 def copies_for(device, size):
     """Copies through a slab of `size` bytes, which are made here. PlanError: the host has not so many."""
     pinned = device.type == "cuda"
+    check_host(size)
     try:
         slab = Slab(size, pinned)
         return StreamedCopies(slab, device) if pinned else Copies(slab)
-    except RuntimeError:
-        raise PlanError("the plan swaps through %.1f GB of host memory, which cannot be had: plan with less (host: memory of "
-                        "the machine), or with swap off" % (size / 1e9))
+    except RuntimeError as error:
+        raise no_slab(size, str(error).split("\n")[0])

@@ -96,13 +96,12 @@ def results_of(result):
 class Caught:
     """One call. `fills` are the buffers that it made, each with the index of the result that owns the storage."""
 
-    __slots__ = ("function", "args", "kwargs", "state", "fills", "operands", "again")
+    __slots__ = ("function", "args", "kwargs", "state", "fills", "operands", "again", "trains")
 
     def __init__(self, function, args, kwargs, operand_of, state):
         """`operand_of` turns a tensor into an Operand, or returns the tensor where the tensor itself is held."""
         self.function, self.state, self.fills, self.operands = function, state, [], []
-        self.again = True
-
+        self.again, self.trains = True, torch.is_grad_enabled()
         self.args = [self._named(value, operand_of) for value in args]
         self.kwargs = {name: self._named(value, operand_of) for name, value in kwargs.items()} if kwargs else kwargs
 
@@ -122,8 +121,11 @@ class Caught:
         args, kwargs = without_statistics(self.function, list(self.args), dict(self.kwargs), tensor_of)
         args = [put_in(value, tensor_of) for value in args]
         kwargs = {name: put_in(value, tensor_of) for name, value in kwargs.items()}
-        with torch.no_grad(), self.state.put_back():
-            return results_of(self.function(*args, **kwargs))
+        below = torch._C._AutoDispatchBelowAutograd()  # until it dies: some calls return more where gradients are enabled
+        with torch.set_grad_enabled(self.trains), self.state.put_back():
+            results = results_of(self.function(*args, **kwargs))
+        del below
+        return results
 
 
 def put_in(value, tensor_of):

@@ -19,15 +19,19 @@ class CarriedPlan:
                             "with" % (where, content.get("version"), VERSION))
         try:
             self._read(content)
-        except (KeyError, TypeError, AttributeError) as mistake:
+            self._check_calls(where)
+            self._check(where)
+        except PlanError:
+            raise
+        except (LookupError, TypeError, AttributeError, ValueError, ArithmeticError) as mistake:
             raise PlanError("%s: edited into nonsense (%s %s): plan again" % (where, type(mistake).__name__, mistake))
-        self._check(where)
 
     def _read(self, content):
         self.graph, self.strategy = content["network"], content.get("strategy", "")
         self.cap, self.peak = int(content["capacity_bytes"]), int(content["peak_bytes"])
         self.step_ns, self.host_bytes = content["step_time_ns"], int(content["host_bytes"])
         self.live = content.get("live_bytes", [])
+        self.nodes = content["calls"]  # as the recording has them
         self.values = {value["id"]: value for value in content["values"]}
         self.calls = [RecordedCall(node) for node in content["calls"]]
         self.unseen = content.get("unseen", [])
@@ -38,6 +42,24 @@ class CarriedPlan:
             self.before[index[name]] = [(kind, target) for kind, target in actions]
         self.held = set(content.get("held", []))
         self.index = index
+
+    def _check_calls(self, where):
+        """Each call reads what is there, and numbers are numbers."""
+        known = set(self.values)
+        for call in self.calls:
+            for name in [*call.deps, *(of for _, of in call.results if of is not None)]:
+                if name not in known:
+                    raise PlanError("%s: call '%s' reads '%s', which is no value and no result before it: plan again"
+                                    % (where, call.id, name))
+            known.update(name for name, _ in call.results)
+        numbers = {"capacity_bytes": self.cap, "peak_bytes": self.peak, "host_bytes": self.host_bytes, "step_time_ns": self.step_ns}
+        for key, number in numbers.items():
+            if not 0 <= number < 1 << 60:
+                raise PlanError("%s: %s is %s: expected a number from 0 up: plan again" % (where, key, number))
+        if self.live and (len(self.live) != len(self.calls) or not all(isinstance(size, int) for size in self.live)):
+            raise PlanError("%s: live_bytes: expected %d numbers, one for each call: plan again" % (where, len(self.calls)))
+        for name in self.held - known:
+            raise PlanError("%s: held names '%s', which nothing makes: plan again" % (where, name))
 
     def _check(self, where):
         made = {name for call in self.calls for name, of in call.results if of is None} | set(self.values)

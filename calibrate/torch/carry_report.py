@@ -1,8 +1,12 @@
 """What happened, beside what was predicted: for people as text, for `spillway validate --torch` as a dict."""
 import time
+import warnings
 
 from calls import tensors_in
+from carry_notice import place_of_user
 from carry_storage import rounded, untyped_of
+
+PLACES = 20  # calls of a name whose place is looked up
 
 
 class Report:
@@ -11,6 +15,8 @@ class Report:
     def __init__(self, plans, count):
         self.plans, self.plan, self.count = plans, plans[0], count
         self.contexts, self.extras = [], {}
+        self.places = {}  # of extra calls, by name: files and lines of the user, the first few
+        self.said = []    # what the user was told, once each
         self.again = self.offloaded = 0
         self._reset()
 
@@ -36,8 +42,18 @@ class Report:
             self.peak = max(self.peak, counted(store) + sum(rounded(size) for key, size in made.items()
                                                             if key not in store.by_key))
 
+    def say(self, text):
+        if text not in self.said:
+            self.said.append(text)
+            warnings.warn("Spillway: " + text, stacklevel=2)
+
     def extra(self, key, matcher):
         self.extras[key] = self.extras.get(key, 0) + 1
+        places = self.places.setdefault(key, [])
+        if self.extras[key] <= PLACES:
+            place = place_of_user()
+            if place not in places:
+                places.append(place)
 
     def end(self, kinds, store):
         matcher, plan = kinds.matcher, kinds.plan
@@ -50,7 +66,7 @@ class Report:
     def dict(self):
         return {"format": "spillway-carried", "version": 1, "network": self.plan.graph, "strategy": self.plan.strategy,
                 "capacity_bytes": self.plan.cap, "predicted_peak_bytes": self.plan.peak,
-                "predicted_step_ns": self.plan.step_ns, "contexts": self.contexts, "extra_calls": self.extras,
+                "predicted_step_ns": self.plan.step_ns, "contexts": self.contexts, "extra_calls": self.extras, "extra_places": self.places, "said": self.said,
                 "kinds": [{"network": plan.graph, "strategy": plan.strategy, "capacity_bytes": plan.cap,
                            "predicted_peak_bytes": plan.peak, "predicted_step_ns": plan.step_ns} for plan in self.plans]}
 
@@ -68,7 +84,9 @@ class Report:
             if context["lost_at"]:
                 line += "; track lost at '%s'" % context["lost_at"]
             lines.append(line)
-        return "\n".join(lines)
+        for key, count in self.extras.items():
+            lines.append("extra: %s, %d times, at %s" % (key, count, ", ".join(self.places[key])))
+        return "\n".join(lines + self.said)
 
 
 def counted(store):
