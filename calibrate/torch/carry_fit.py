@@ -58,10 +58,13 @@ def _shapes_of(plan):
 
 def _check_parameters(model, recorded, plan):
     found = {}
-    for name, parameter in model.named_parameters(remove_duplicate=False):
-        found[name.replace("_orig_mod.", "")] = (parameter.numel() * parameter.element_size(), list(parameter.shape))
-    wrong = min((_mismatches(found, recorded, inner, outer) for inner, outer in _prefixes(found, recorded)), key=len)
-    if wrong:
+    for path, module in model.named_modules(remove_duplicate=False):
+        for name, parameter in module._parameters.items():
+            if parameter is not None:
+                whole = (path + "." if path else "").replace("_orig_mod.", "") + name
+                found[whole] = (parameter.numel() * parameter.element_size(), list(parameter.shape))
+    if all(_mismatches(found, recorded, inner, outer) for inner, outer in _prefixes(found, recorded)):
+        wrong = _mismatches(found, recorded, "", "")
         more = " (and %d more)" % (len(wrong) - 1) if len(wrong) > 1 else ""
         raise PlanError("attach: the network is not the one that was recorded as '%s': %s%s; record this network, and plan again"
                         % (plan.graph, wrong[0], more))
