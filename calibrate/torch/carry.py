@@ -207,6 +207,7 @@ class Carrier(Following):
         if not isinstance(tensor, torch.Tensor) or not has_storage(tensor):
             return Kept(tensor)
         buffer = self.store.known(tensor)
+        self.matcher.packed(buffer and buffer.name)
         if buffer is None or buffer.outer:
             return Kept(tensor)
         if buffer.base in self.moved:

@@ -38,7 +38,8 @@ class Matcher:
 
     def restart(self):
         self.clock = 0      # the next recorded call
-        self.row = 0        # extra calls in a row
+        self.row = 0        # extra calls in a row; those of a metric, for which autograd saves nothing, do not count
+        self.backward = self.saves = False
         self.matched = self.extra = 0
         self.lost_at = None
 
@@ -57,6 +58,7 @@ class Matcher:
 
     def find(self, op, backward, operands, results, dims):
         """As match, and the clock stays."""
+        self.backward = backward
         for index in range(self.clock, min(self.clock + WINDOW, len(self.calls))):
             call = self.calls[index]
             # `backward()` makes its first gradient before autograd's engine runs: the very next call may say either.
@@ -77,14 +79,19 @@ class Matcher:
     def went_on(self, index):
         """To the call after `index`; None: the call was an extra one."""
         if index is not None:
-            self.clock, self.row = index + 1, 0
+            self.clock, self.row, self.saves = index + 1, 0, False
             self.matched += 1
             return index
         self.extra += 1
-        self.row += 1
+        self.row += self.backward or self.saves
         if self.row == LOST and self.lost_at is None and not self.at_end:
             self.lost_at = self.clock
         return None
+
+    def packed(self, name):
+        """Autograd saves a tensor: for the call that comes, unless the last one that was matched made it."""
+        if not self.clock or all(name != result for result, _ in self.calls[self.clock - 1].results):
+            self.saves = True
 
     def _flows(self, call, operands, results, dims):
         if len(call.deps) != len(operands) or len(call.results) != results:

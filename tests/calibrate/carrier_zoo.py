@@ -84,10 +84,9 @@ class Trained(Step):
 
 
 class Planned:
-    """A recording and the program's plans for it."""
+    """A recording and the program's plans for it. `step` has forward, batch and update."""
 
-    def __init__(self, name, folder):
-        step = Step(name)
+    def __init__(self, step, name, folder):
         self.recording = spillway_torch.record(step.forward, step.batch, step.update, how="run", repetitions=3, name=name)
         self.file, self.out = os.path.join(folder, "step.json"), os.path.join(folder, "plan.json")
         with open(self.file, "w") as file:
@@ -151,7 +150,7 @@ class Rows:
 
     def network(self, name):
         with tempfile.TemporaryDirectory() as folder:
-            planned = Planned(name, folder)
+            planned = Planned(Step(name), name, folder)
             plain = Trained(name)
             counting = spillway_torch.apply(planned.whole, device="cpu", count=True)
             if not Trained(name, counting).same(plain):
