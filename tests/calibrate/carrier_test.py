@@ -17,6 +17,7 @@ from carrier_hand import HAND
 from carrier_hand import plan_of as hand_plan
 from carrier_hand import trained as hand_trained
 from carrier_networks import NETWORKS
+from carrier_order import ORDER
 from carrier_told import TOLD
 
 PROGRAM = os.environ["SPILLWAY"]
@@ -466,7 +467,7 @@ def main():
     failed = 0
     with tempfile.TemporaryDirectory() as folder:
         plans = Plans(folder)
-        for each in [each for each in TESTS + TOLD if not sys.argv[1:] or each.__name__ in sys.argv[1:]]:
+        for each in [each for each in TESTS + TOLD + ORDER if not sys.argv[1:] or each.__name__ in sys.argv[1:]]:
             try:
                 each(plans)
             except AssertionError:
@@ -474,7 +475,7 @@ def main():
                 traceback.print_exc()
                 print("FAILED: %s" % each.__name__)
                 failed += 1
-    print("%d tests, %d failed, PyTorch %s" % (len(TESTS + TOLD), failed, torch.__version__))
+    print("%d tests, %d failed, PyTorch %s" % (len(TESTS + TOLD + ORDER), failed, torch.__version__))
     return failed > 0
 
 

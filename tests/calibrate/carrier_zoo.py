@@ -83,14 +83,13 @@ class Trained(Step):
         return len(self.found) == len(other.found) and all(torch.equal(a, b) for a, b in zip(self.found, other.found))
 
 
-class Planned:
-    """A recording and the program's plans for it. `step` has forward, batch and update."""
+class Asked:
+    """A recording and the program's plans for it."""
 
-    def __init__(self, step, name, folder):
-        self.recording = spillway_torch.record(step.forward, step.batch, step.update, how="run", repetitions=3, name=name)
-        self.file, self.out = os.path.join(folder, "step.json"), os.path.join(folder, "plan.json")
-        with open(self.file, "w") as file:
-            json.dump(self.recording, file)
+    def __init__(self, file):
+        self.file, self.out = file, file + ".plan"
+        with open(file) as text:
+            self.recording = json.load(text)
         self.whole, _ = self.plan(LARGE, "4GB/s")
         self.taken = LARGE - self.whole["capacity_bytes"]  # of a card, by context and workspace
         self.resident = sum(value["bytes"] for value in self.recording["values"])
@@ -120,6 +119,16 @@ class Planned:
     def for_share(self, share, rate):
         link = "%.6fGB/s" % (rate * self.added / self.ns)
         return self.plan(self.taken + int(self.resident + share * self.added), link)
+
+
+class Planned(Asked):
+    """A step, recorded in the folder. `step` has forward, batch and update."""
+
+    def __init__(self, step, name, folder):
+        file = os.path.join(folder, "step.json")
+        with open(file, "w") as text:
+            json.dump(spillway_torch.record(step.forward, step.batch, step.update, how="run", repetitions=3, name=name), text)
+        super().__init__(file)
 
 
 def reason(said):
