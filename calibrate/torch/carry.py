@@ -14,7 +14,6 @@ import os
 
 import torch
 
-from carry_attach import in_backward
 from carry_buffers import Kept, Ticket
 from carry_calls import Signature, flat
 from carry_copies import Copies, Slab, StreamedCopies
@@ -88,10 +87,10 @@ class Carrier(Following):
 
     def _passes(self, signature, args, kwargs):
         """Calls before forward, and after the plan's last action (an optimizer, a log), are none of ours."""
-        if torch.is_grad_enabled() and not signature.detaches and trained_leaf(flat(args, kwargs)) and not in_backward():
+        if torch.is_grad_enabled() and not signature.detaches and trained_leaf(flat(args, kwargs)) and not self.phase.inside():
             self._forward_call()
         if not self.begun:
-            self.begun = signature.name in self.first_calls or bool(self.store.by_key) or in_backward()
+            self.begun = signature.name in self.first_calls or bool(self.store.by_key) or self.phase.inside()
             return not self.begun
         return self.matcher.at_end and self._over()
 
@@ -102,7 +101,7 @@ class Carrier(Following):
     def _place(self, signature, read, operands, buffers):
         """Finds the call in the recording, and names what it read and made."""
         dims = [tensor.dim() for tensor in read]
-        backward = in_backward()
+        backward = self.phase.inside()
         self.backward_seen = self.backward_seen or backward
         kind, name = self.kinds.now, signature.name
         index = self.kinds.match(name, backward, operands, len(buffers), dims)

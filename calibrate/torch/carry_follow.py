@@ -6,11 +6,12 @@ after a backward. What lives across that cut belongs to nobody in the next piece
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from carry_attach import Attaching, current_mode, in_backward, leave_modes
+from carry_attach import Attaching, current_mode, leave_modes
 from carry_buffers import Kept, Ticket, version_of
 from carry_making import Making
 from carry_storage import has_storage, overwritten_error, untyped_of
 from carry_store import Store
+from versions import running_backward
 
 BIG = 1 << 20  # bytes from which a saved tensor goes to the host where nothing was planned for it
 
@@ -24,6 +25,7 @@ class Following(Attaching, Making, TorchDispatchMode):
         self.open = False
         self.inside = False  # our own calls, made outside the dispatcher's own switch
         self.hooks = self.attached = self.forward_hook = None
+        self.phase = running_backward()
         self.catches = False
         self.below = None
         self.model = lambda: None
@@ -54,6 +56,7 @@ class Following(Attaching, Making, TorchDispatchMode):
             self.hooks.__exit__(None, None, None)
             raise
         self.open = True
+        self.phase.__enter__()
         self.forward_hook = torch.nn.modules.module.register_module_forward_pre_hook(self._forward_of)
         self._piece_begins()
         return self
@@ -63,6 +66,7 @@ class Following(Attaching, Making, TorchDispatchMode):
             return
         self.open = False
         self.forward_hook.remove()
+        self.phase.__exit__()
         try:
             leave_modes(self, self.below)
         finally:
@@ -94,9 +98,9 @@ class Following(Attaching, Making, TorchDispatchMode):
 
     def _forward_of(self, module, _):
         """A module's forward in training is a forward call: it begins a piece, and cuts after a backward."""
-        if self.begun and not self.backward_seen:
+        if not self.open or (self.begun and not self.backward_seen):
             return
-        if module.training and torch.is_grad_enabled() and not in_backward() and trains(module):
+        if module.training and torch.is_grad_enabled() and not self.phase.inside() and trains(module):
             self._forward_call()
 
     def _forward_call(self):
