@@ -3,7 +3,7 @@ import weakref
 
 import torch
 
-from calls import NOISE, draws_numbers, leaves_memory_unwritten
+from calls import NOISE, draws_numbers, leaves_memory_unwritten, only_views
 from carry_storage import Place, has_storage, overwritten_error
 
 STATISTICS = ("running_mean", "running_var")  # batch norm changes them; a second run must not
@@ -34,7 +34,8 @@ class Operand:
 class Signature:
     """What the schema of a function says, asked once."""
 
-    __slots__ = ("name", "noise", "detaches", "writes", "statistics", "training", "seeded", "takes", "resizes")
+    __slots__ = ("name", "noise", "detaches", "writes", "statistics", "training", "seeded", "takes", "resizes",
+                 "views")
     ALL = {}  # by function
 
     def __init__(self, function):
@@ -48,6 +49,7 @@ class Signature:
             (k, a.name) for k, a in arguments if a.alias_info is not None and a.alias_info.is_write]
         self.seeded = torch.Tag.nondeterministic_seeded in function.tags
         self.takes = leaves_memory_unwritten(function)
+        self.views = only_views(function)
         self.resizes = self.name.startswith(("aten.set_.", "aten.resize_"))
 
     @classmethod

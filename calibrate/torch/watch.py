@@ -18,7 +18,7 @@ from carry_calls import Signature, flat
 from carry_follow import BIG, Following, as_tensor, trained_leaf
 from carry_report import counted
 from carry_storage import has_storage
-from calls import layout_of, only_views
+from calls import layout_of
 from found import Found
 from mistakes import check_modules
 from watch_kinds import SeenKinds, recording_of
@@ -129,7 +129,7 @@ class Watcher(Following):
 
     def _recorded(self, signature, function, args, kwargs, read, operands, opaque):
         piece = self.piece
-        if not only_views(function):
+        if not signature.views:
             piece.ask()
         written = signature.written(args, kwargs)
         self._look_for_unseen(operands, written)

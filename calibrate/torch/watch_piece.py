@@ -2,7 +2,7 @@
 import torch
 
 from calls import bytes_of, draws_numbers, layout_of, scalars_of, tensors_in
-from carry_storage import untyped_of
+from carry_storage import key_of, untyped_of
 from modules import ModuleNames
 from recorder import EventClock, HostClock, make_phases_one_after_another
 from roles import classify, named_tensors, parameters_of
@@ -60,9 +60,8 @@ class Piece:
     def add(self, function, call, inputs, read, operands, buffers, in_backward):
         """A node. `read`: tensors in order, with their `operands`; `buffers`: those that it changes or makes."""
         args, kwargs, result = call
-        for tensor, buffer in zip(read, operands):
-            self.name_of(buffer, tensor)
-        deps = list(dict.fromkeys(buffer.name for buffer in operands))
+        tensors = {key_of(tensor): tensor for tensor in read}
+        deps = [self.name_of(buffer, tensors[buffer.key]) for buffer in operands]
         self.backward = self.backward or in_backward
         phase = "backward" if in_backward else "update" if self.backward else "forward"
         op, number = str(function), len(self.nodes)
