@@ -14,7 +14,6 @@ import os
 
 import torch
 
-from carry_attach import in_backward
 from carry_buffers import Kept, Ticket
 from carry_calls import Signature, flat
 from carry_copies import Copies, Slab, StreamedCopies
@@ -40,18 +39,8 @@ class Carrier(Following):
         self.account = Report(plans, count)
         unseen = any(plan.unseen for plan in plans)
         super().__init__(copies_for(self.device, max(plan.host_bytes for plan in plans)), not unseen, self.account.ran_again)
-        self.catches = any(plan.moved for plan in plans)
-        self.again_in_backward = any(plan.again_in_backward for plan in plans)
         self.first_calls = {plan.calls[0].op for plan in plans if plan.calls}
         self.notices = Notices(self, self.account.say)
-
-    @property
-    def plan(self):
-        return self.kinds.plan
-
-    @property
-    def matcher(self):
-        return self.kinds.matcher
 
     # Pieces.
 
@@ -60,7 +49,14 @@ class Carrier(Following):
         self.names = {}  # by first name: the Buffer
         self.done = 0    # lists of actions that have run
         self.kinds.restart()
-        self.moved = set().union(*(plan.moved for plan in self.plans))
+        self._kind_is()
+
+    def _kind_is(self):
+        """Of the kind that counts now, and of those that may still come."""
+        self.plan, self.matcher = self.kinds.plan, self.kinds.matcher
+        likely = [self.plan] + [self.plans[other] for other in self.kinds.others]
+        self.moved = set().union(*(plan.moved for plan in likely))
+        self.again = set().union(*(plan.again for plan in likely))
 
     def _piece_begins(self):
         self.account.begin()
@@ -79,35 +75,41 @@ class Carrier(Following):
 
     def __torch_dispatch__(self, function, types, args=(), kwargs=None):
         kwargs = kwargs or {}
-        signature = Signature.of(function)
+        signature = Signature.ALL.get(function) or Signature.of(function)
         if self.inside or signature.noise:
             return as_tensor(function(*args, **kwargs), function)
         if self.notices.looking and not self.backward_seen:
             self.notices.look()
-        if self.backward_seen or not self.begun:
-            if self._passes(signature, args, kwargs):
-                return as_tensor(function(*args, **kwargs), function)
+        if (self.backward_seen or not self.begun) and self._passes(signature, args, kwargs):
+            return as_tensor(function(*args, **kwargs), function)
+        if signature.views and not self.store.gone:  # no bytes are read, and none are missing
+            return self._detached(function, args) if signature.detaches else function(*args, **kwargs)
         try:
             if self.done <= self.matcher.clock and not signature.views:  # a node that is still at it views its last result
                 self._act()
             read, operands, opaque = self._read(flat(args, kwargs))
             if signature.detaches:
                 return self._detached(function, args)
-            written = signature.written(args, kwargs)
+            written = signature.written(args, kwargs) if signature.writes else ()
             caught = self._catch(function, signature, args, kwargs, operands, written)
-            result = as_tensor(function(*args, **kwargs), function)
+            result = function(*args, **kwargs)
         except (RuntimeError, MemoryError) as error:
             self.notices.out_of_memory(error, counted(self.store))
             raise
         self._made(signature, read, operands, written, result, caught, opaque)
         return result
 
+    def _may_run_again(self, name):
+        """Whether some plan runs the next recorded call again. A call that is another one may be any."""
+        calls, clock = self.plan.calls, self.matcher.clock
+        return clock in self.again if clock < len(calls) and calls[clock].op == name else bool(self.again)
+
     def _passes(self, signature, args, kwargs):
         """Calls before forward, and after the plan's last action (an optimizer, a log), are none of ours."""
-        if torch.is_grad_enabled() and not signature.detaches and trained_leaf(flat(args, kwargs)) and not in_backward():
+        if torch.is_grad_enabled() and not signature.detaches and trained_leaf(flat(args, kwargs)) and not self.phase.inside():
             self._forward_call()
         if not self.begun:
-            self.begun = signature.name in self.first_calls or bool(self.store.by_key) or in_backward()
+            self.begun = signature.name in self.first_calls or bool(self.store.by_key) or self.phase.inside()
             return not self.begun
         return self.matcher.at_end and self._over()
 
@@ -117,11 +119,11 @@ class Carrier(Following):
 
     def _place(self, signature, read, operands, buffers):
         """Finds the call in the recording, and names what it read and made."""
-        dims = [tensor.dim() for tensor in read]
-        backward = in_backward()
-        self.backward_seen = self.backward_seen or backward
+        backward = self.phase.inside()
+        if backward:
+            self.backward_seen = True
         kind, name = self.kinds.now, signature.name
-        index = self.kinds.match(name, backward, operands, len(buffers), dims)
+        index = self.kinds.match(name, backward, operands, len(buffers), read)
         if index is None:
             for buffer in buffers:
                 buffer.name, buffer.extra = None, not buffer.outer
@@ -157,8 +159,8 @@ class Carrier(Following):
 
     def _another_kind(self, index):
         """Its plan goes on from call `index`: first it holds what it needs, and lets go of what it has away by then."""
+        self._kind_is()
         self.done = index + 1
-        self.moved = set().union(self.plan.moved, *(self.plans[other].moved for other in self.kinds.others))
         for buffer in list(self.names.values()):
             if not buffer.away:
                 self._hold(buffer)

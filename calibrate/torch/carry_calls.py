@@ -34,7 +34,8 @@ class Operand:
 class Signature:
     """What the schema of a function says, asked once."""
 
-    __slots__ = ("name", "noise", "detaches", "writes", "statistics", "training", "seeded", "takes", "resizes", "views")
+    __slots__ = ("name", "noise", "detaches", "writes", "statistics", "training", "seeded", "takes", "resizes",
+                 "views")
     ALL = {}  # by function
 
     def __init__(self, function):

@@ -6,11 +6,12 @@ after a backward. What lives across that cut belongs to nobody in the next piece
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from carry_attach import Attaching, current_mode, in_backward, leave_modes
+from carry_attach import Attaching, current_mode, leave_modes
 from carry_buffers import Kept, Ticket, version_of
 from carry_making import Making
-from carry_storage import has_storage, overwritten_error, untyped_of
+from carry_storage import has_storage, key_of, overwritten_error, untyped_of
 from carry_store import Store
+from versions import running_backward
 
 BIG = 1 << 20  # bytes from which a saved tensor goes to the host where nothing was planned for it
 
@@ -24,6 +25,7 @@ class Following(Attaching, Making, TorchDispatchMode):
         self.open = False
         self.inside = False  # our own calls, made outside the dispatcher's own switch
         self.hooks = self.attached = self.forward_hook = None
+        self.phase = running_backward()
         self.catches = False
         self.below = None
         self.model = lambda: None
@@ -37,7 +39,6 @@ class Following(Attaching, Making, TorchDispatchMode):
         store = Store(self.copies, self._empty_held, self._ran_again)
         store.take_over(self.store)
         self.store = store
-        self.buffers = {}  # of the call that runs, by id of the tensor
         self.numbers = {}  # by storage address: tensors that stand for plain numbers
         self.begun = self.backward_seen = False
 
@@ -54,6 +55,7 @@ class Following(Attaching, Making, TorchDispatchMode):
             self.hooks.__exit__(None, None, None)
             raise
         self.open = True
+        self.phase.__enter__()
         self.forward_hook = torch.nn.modules.module.register_module_forward_pre_hook(self._forward_of)
         self._piece_begins()
         return self
@@ -63,6 +65,7 @@ class Following(Attaching, Making, TorchDispatchMode):
             return
         self.open = False
         self.forward_hook.remove()
+        self.phase.__exit__()
         try:
             leave_modes(self, self.below)
         finally:
@@ -93,33 +96,41 @@ class Following(Attaching, Making, TorchDispatchMode):
         self.end()
 
     def _forward_of(self, module, _):
-        """A module's forward in training is a forward call: it begins a piece, and cuts after a backward."""
-        if self.begun and not self.backward_seen:
+        """A module's forward in training is a forward call: it begins a piece, and cuts after a backward.
+
+        An attached model's own forward begins a context. So after a backward this is another model's, and ends ours.
+        """
+        if not self.open or (self.begun and not self.backward_seen):
             return
-        if module.training and torch.is_grad_enabled() and not in_backward() and trains(module):
-            self._forward_call()
+        if module.training and torch.is_grad_enabled() and not self.phase.inside() and trains(module):
+            if self.backward_seen and self.attached:
+                self.end()
+            else:
+                self._forward_call()
 
     def _forward_call(self):
-        if self.backward_seen:
+        if self.backward_seen and not self.attached:
             self.cut()
         self.begun = True
 
     # Calls.
 
     def _read(self, tensors):
-        """Those that a call reads and we follow, their Buffers, filled; and whether there are others."""
-        read, operands, opaque = [], [], False
-        self.buffers = {}
+        """Those that a call reads and we follow; their Buffers, filled, each once; and whether there are others."""
+        read, operands, opaque, store = [], [], False, self.store
         for tensor in tensors:
             if not has_storage(tensor):
                 opaque = True
-            elif not self.numbers or untyped_of(tensor)._cdata not in self.numbers:
-                buffer = self.store.find(tensor)
-                if buffer.away or buffer.arrives is not None:
-                    self.store.storage_of(buffer)
-                read.append(tensor)
+                continue
+            key = key_of(tensor)
+            if self.numbers and key in self.numbers:
+                continue
+            buffer = store.by_key.get(key) or store.add(untyped_of(tensor), True)
+            if buffer.away or buffer.arrives is not None:
+                store.storage_of(buffer)
+            read.append(tensor)
+            if buffer not in operands:
                 operands.append(buffer)
-                self.buffers[id(tensor)] = buffer
         return read, operands, opaque
 
     def _detached(self, function, args):
@@ -127,7 +138,7 @@ class Following(Attaching, Making, TorchDispatchMode):
         result = function(*args)
         number = as_tensor(result, function)
         if number is not result:
-            self.numbers[untyped_of(number)._cdata] = number
+            self.numbers[key_of(number)] = number
         return number
 
     # What autograd saves.

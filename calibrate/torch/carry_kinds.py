@@ -25,11 +25,11 @@ class Kinds:
     def plan(self):
         return self.plans[self.now]
 
-    def match(self, op, backward, operands, results, dims):
+    def match(self, op, backward, operands, results, read):
         """The index of the call in the kind that counts from here on; None: an extra call."""
         if not self.others:
-            return self.matcher.match(op, backward, operands, results, dims)
-        asked = (op, backward, operands, results, dims)
+            return self.matcher.match(op, backward, operands, results, read)
+        asked = (op, backward, operands, results, read)
         clock, index, kind = self.matcher.clock, self.matcher.find(*asked), self.now
         if index is None or index >= min(self.shared[self.now][k] for k in self.others):
             for other in self.others:

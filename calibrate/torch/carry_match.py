@@ -52,18 +52,18 @@ class Matcher:
     def lost(self):
         return self.row >= LOST and not self.at_end
 
-    def match(self, op, backward, operands, results, dims):
-        """The index of the call, None for an extra one. `operands`: Buffers, each once; `dims` of each tensor read."""
-        return self.went_on(self.find(op, backward, operands, results, dims))
+    def match(self, op, backward, operands, results, read):
+        """The index of the call, None for an extra one. `operands`: Buffers, each once; `read`: the tensors."""
+        return self.went_on(self.find(op, backward, operands, results, read))
 
-    def find(self, op, backward, operands, results, dims):
+    def find(self, op, backward, operands, results, read):
         """As match, and the clock stays."""
         self.backward = backward
         for index in range(self.clock, min(self.clock + WINDOW, len(self.calls))):
             call = self.calls[index]
             # `backward()` makes its first gradient before autograd's engine runs: the very next call may say either.
             phase = call.backward == backward or index == self.clock
-            if call.op == op and phase and self._flows(call, operands, results, dims):
+            if call.op == op and phase and self._flows(call, operands, results, read):
                 return index
         return None
 
@@ -93,12 +93,13 @@ class Matcher:
         if not self.clock or all(name != result for result, _ in self.calls[self.clock - 1].results):
             self.saves = True
 
-    def _flows(self, call, operands, results, dims):
+    def _flows(self, call, operands, results, read):
         if len(call.deps) != len(operands) or len(call.results) != results:
             return False
-        if call.dims is not None and call.dims != dims:
-            return False
-        return all(self._may_be(buffer, dep) for buffer, dep in zip(operands, call.deps))
+        for buffer, dep in zip(operands, call.deps):
+            if buffer.name != dep and not self._may_be(buffer, dep):
+                return False
+        return call.dims is None or call.dims == [tensor.dim() for tensor in read]
 
     def _may_be(self, buffer, dep):
         if buffer.name is not None:

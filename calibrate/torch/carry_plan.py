@@ -63,18 +63,36 @@ class CarriedPlan:
 
     def _check(self, where):
         made = {name for call in self.calls for name, of in call.results if of is None} | set(self.values)
-        self.moved = set(self.held)
-        self.again_in_backward = False  # whether calls of backward are run again, and so have to be caught
+        self.moved, copied, again = set(self.held), set(), set()
         for actions in self.before:
             for kind, target in actions:
                 known = self.index if kind == "again" else made
                 if kind not in ("out", "in", "again", "leave", "release") or target not in known:
                     raise PlanError("%s: an action [%r, %r] that names nothing of the recording: plan again"
                                     % (where, kind, target))
-                if kind != "again":
-                    self.moved.add(target)
-                elif self.calls[known[target]].backward:
-                    self.again_in_backward = True
+                if kind == "again":
+                    again.update(name for name, _ in self.calls[known[target]].results)
+                    continue
+                self.moved.add(target)
+                if kind == "out":
+                    copied.add(target)
+                elif kind == "leave" and target not in copied:
+                    again.add(target)
+        self.again = self._makers(again)
+
+    def _makers(self, names):
+        """Calls that may have to run again: all that make or change what these names are of, or what such a call reads."""
+        root, found = {}, set()
+        for call in self.calls:
+            for name, of in call.results:
+                root[name] = name if of is None else root.get(of, of)
+        wanted = {root.get(name, name) for name in names}
+        for index in range(len(self.calls) - 1, -1, -1):
+            call = self.calls[index]
+            if any(root[name] in wanted for name, _ in call.results):
+                found.add(index)
+                wanted.update(root.get(name, name) for name in call.deps)
+        return found
 
 
 def plans_of(content, where):

@@ -7,7 +7,7 @@ import torch
 
 from carry_again import Again, operands_of
 from carry_buffers import Buffer
-from carry_storage import alive, over, untyped_of
+from carry_storage import alive, key_of, over, untyped_of
 
 
 class Store(Again):
@@ -30,15 +30,14 @@ class Store(Again):
 
     def known(self, tensor):
         """The Buffer of the tensor's storage, None if the storage is new."""
-        return self.by_key.get(untyped_of(tensor)._cdata)
+        return self.by_key.get(key_of(tensor))
 
     def take_over(self, earlier):
         """Follows on what autograd has saved in an earlier piece: here it is from before."""
         self.by_key = {key: buffer for key, buffer in earlier.by_key.items() if buffer.tickets > 0 and not buffer.weak.expired()}
 
     def find(self, tensor):
-        storage = untyped_of(tensor)
-        return self.by_key.get(storage._cdata) or self.add(storage, True)
+        return self.by_key.get(key_of(tensor)) or self.add(untyped_of(tensor), True)
 
     # Away and back.
 
@@ -75,7 +74,7 @@ class Store(Again):
         if buffer.away:
             self.gone[id(buffer)] = buffer
         else:
-            buffer.anchors = []  # it died by itself, or it stays
+            buffer.anchors = ()  # it died by itself, or it stays
 
     def _empty(self, buffer, storage):
         if not self.empty_held:
@@ -136,7 +135,7 @@ class Store(Again):
         self.gone.pop(id(buffer), None)
         if buffer.wanted():
             buffer.hold = storage
-        buffer.anchors = []
+        buffer.anchors = ()
 
     def awaited(self):
         """Whether a graph is alive that has tickets: a model may be called twice before one backward."""
@@ -156,7 +155,7 @@ class Store(Again):
         """Whoever is made from the buffer comes back before its bytes change; a host copy of the old bytes goes."""
         if buffer.readers:
             self._no_longer_sound(buffer)
-        buffer.writes.append(place)
+        buffer.writes = (*buffer.writes, place)
         if buffer.host is not None:
             if buffer.wanted():
                 buffer.hold = buffer.storage()
@@ -185,9 +184,9 @@ class Store(Again):
                 wanted += operands_of(buffer)
         for buffer in self.by_key.values():
             buffer.pinned = False
-            buffer.readers = []
+            buffer.readers = ()
             if id(buffer) not in kept:
-                buffer.makers = []
+                buffer.makers = ()
             if buffer.tickets > 0:
                 buffer.name = buffer.base = None
                 buffer.outer = True

@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "hw/text/text_file.h"
+#include "model/recorded/recorded_kinds.h"
 #include "reports/dump/carry.h"
 #include "reports/reports.h"
 #include "reports/tables/tables.h"
@@ -52,11 +53,25 @@ void MustBeRecorded(const PreparedRun& run) {
       fmt::format("--for torch: {} is no recording: expected 'network: {{graph: STEP.json}}'", step.network));
 }
 
-std::string CarriedPlan(const PreparedRun& run, const PointResult& best) {
+std::string CarriedPlan(const PreparedRun& run, const PointResult& best, std::size_t kind) {
   const PreparedMachine& on = *run.machines[run.points.front().machine];
   return CarryJson(best.evaluation, best.plan, best.step->step,
-                   ReadTextFile(best.step->source->choice.graph, "a recording", kLargestRecording),
+                   ReadTextFile(best.step->source->choice.graph, "a recording", kLargestRecording), kind,
                    {best.row.network, on.label, best.row.memory_limit});
+}
+
+// The scenario with another kind of its recorded step.
+PreparedRun PreparedKind(const ScenarioOptions& scenarios, const Document& kind) {
+  Scenario scenario = LoadScenario(scenarios.files.front());
+  ApplyOverrides(scenarios.overrides, scenario);
+  for (NetworkChoice& network : scenario.networks) {
+    network.recorded = ReadRecordedStep(kind);
+    network.batch = {network.recorded->step.batch};
+  }
+  PreparedRun run;
+  run.keep_steps = false;
+  Prepare(scenario, scenarios.overrides, run);
+  return run;
 }
 
 class PlanCommand : public Command {
@@ -79,6 +94,8 @@ class PlanCommand : public Command {
   ExitCode RunRecording(const Document& document, Console& console) const;
   RecordingAsked Asked() const;
   ExitCode Write(const PreparedRun& run, const std::string& again, Console& console) const;
+  template <typename PrepareKind>
+  ExitCode WriteCarried(const Document& recording, const PrepareKind& prepare, Console& console) const;
 
   ScenarioOptions scenarios_;
   std::string out_, link_, carrier_;
@@ -103,9 +120,28 @@ RecordingAsked PlanCommand::Asked() const {
 }
 
 ExitCode PlanCommand::RunRecording(const Document& document, Console& console) const {
-  const PreparedRecording prepared = PrepareRecording(Asked(), document);
-  for (const std::string& said : prepared.said) console.err << said << "\n";
-  return Write(prepared.run, "", console);
+  const auto prepare = [&](const Document& kind, std::size_t number) {
+    PreparedRecording prepared = PrepareRecording(Asked(), kind);
+    for (const std::string& said : prepared.said) {
+      if (number == 0) console.err << said << "\n";
+    }
+    return std::move(prepared.run);
+  };
+  return carrier_.empty() ? Write(prepare(document, 0), "", console) : WriteCarried(document, prepare, console);
+}
+
+// One file with a plan for each kind of step. `prepare` makes the run of a kind and its number.
+template <typename PrepareKind>
+ExitCode PlanCommand::WriteCarried(const Document& recording, const PrepareKind& prepare, Console& console) const {
+  std::vector<std::string> carried;
+  for (const Document& kind : RecordedKinds(recording)) {
+    const PreparedRun run = prepare(kind, carried.size());
+    const std::optional<PointResult> best = BestOf(run, scenarios_.Threads(), console);
+    if (!best) return kExitNothingFits;
+    carried.push_back(CarriedPlan(run, *best, carried.size()));
+  }
+  WriteText(out_, JoinCarried(carried), console);
+  return kExitDone;
 }
 
 ExitCode PlanCommand::Run(Console& console) const {
@@ -116,9 +152,16 @@ ExitCode PlanCommand::Run(Console& console) const {
     if (IsRecording(document)) return RunRecording(document, console);
   }
   if (!link_.empty()) throw UserError("--link: only for a recorded step; a scenario has the key `link`");
-  const PreparedRun run = scenarios_.Prepare(console, false);
+  PreparedRun run = scenarios_.Prepare(console, false);
   MustBeOnePlace(run, "plan");
-  if (!carrier_.empty()) MustBeRecorded(run);
+  if (!carrier_.empty()) {
+    MustBeRecorded(run);
+    const Document recording = LoadDocument(run.steps[run.points.front().step]->source->choice.graph);
+    const auto prepare = [&](const Document& kind, std::size_t number) {
+      return number == 0 ? std::move(run) : PreparedKind(scenarios_, kind);
+    };
+    return WriteCarried(recording, prepare, console);
+  }
   return Write(run, AgainBy(scenarios_, out_), console);
 }
 
@@ -126,10 +169,6 @@ ExitCode PlanCommand::Run(Console& console) const {
 ExitCode PlanCommand::Write(const PreparedRun& run, const std::string& again, Console& console) const {
   const std::optional<PointResult> best = BestOf(run, scenarios_.Threads(), console);
   if (!best) return kExitNothingFits;
-  if (!carrier_.empty()) {
-    WriteText(out_, CarriedPlan(run, *best), console);
-    return kExitDone;
-  }
   const PreparedMachine& on = *run.machines[run.points.front().machine];
   WriteText(out_, PlanReport({best->row, best->step->step, on.machine, best->plan, best->evaluation, *on.costs}),
             console);

@@ -1,0 +1,330 @@
+"""Loops recorded in place, and their plans carried out: several kinds of step, wide contexts, scalers, loops that end early.
+
+torch_record_test.sh runs this file on spillway_torch.py. SPILLWAY in the environment: the program, which plans.
+"""
+import contextlib
+import io
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+import spillway_torch
+from carrier_networks import NETWORKS
+
+PROGRAM = os.environ["SPILLWAY"]
+DEEP = "SPILLWAY_DEEP" in os.environ
+OLD = torch.__version__.startswith("1.")
+SCENARIO = """name: watched
+network: {graph: %s}
+machines: [v100-x86-pcie3]
+link: %s
+memory: %d B
+strategies: [%s]
+"""
+TESTS = []
+
+
+def test(function):
+    TESTS.append(function)
+    return function
+
+
+class Loop:
+    """A training loop from seed 1. `contexts(step)` gives the context of a micro batch, `whole` that of a whole step."""
+
+    def __init__(self, name, steps, micro=1, narrow=None, wide=None, attach=None, samples=None, change=None, scaled=False,
+                 set_to_none=True):
+        make, self.loss, draw, usual = NETWORKS[name]
+        torch.manual_seed(1)
+        self.network = make().train()
+        if change is not None:
+            change(self.network)
+        self.optimizer = torch.optim.AdamW(self.network.parameters(), lr=0.01, foreach=False)
+        self.scaler = torch.amp.GradScaler("cpu", init_scale=4.0) if scaled else None
+        self.losses, none = [], contextlib.nullcontext()
+        if attach is not None:
+            attach.attach(self.network)
+        for _ in range(steps):
+            with wide or none:
+                self.optimizer.zero_grad(set_to_none=set_to_none)
+                for _ in range(micro):
+                    batch = draw(samples or usual)
+                    with narrow or none:
+                        self._micro(batch, micro)
+                self._update()
+        if attach is not None:
+            attach.detach()
+        self.random = torch.get_rng_state()
+
+    def _micro(self, batch, micro):
+        loss = self.loss(self.network, *batch)
+        loss = loss if micro == 1 else loss / micro
+        (loss if self.scaler is None else self.scaler.scale(loss)).backward()
+        self.losses.append(loss.item())
+
+    def _update(self):
+        if self.scaler is None:
+            torch.nn.utils.clip_grad_norm_(self.network.parameters(), 1.0)
+            self.optimizer.step()
+            return
+        self.scaler.unscale_(self.optimizer)
+        torch.nn.utils.clip_grad_norm_(self.network.parameters(), 1.0)
+        self.scaler.step(self.optimizer)
+        self.scaler.update()
+
+    def same(self, other):
+        state, others = self.network.state_dict(), other.network.state_dict()
+        return (self.losses == other.losses and torch.equal(self.random, other.random)
+                and all(torch.equal(state[key], others[key]) for key in others))
+
+
+class Watched:
+    """A recording made in place, in a folder, and plans of it."""
+
+    def __init__(self, folder, name, how="attach", **loop):
+        self.path = os.path.join(folder, "step.json")
+        self.watcher = spillway_torch.watch(self.path, device="cpu", count=True)
+        self.said = io.StringIO()
+        with contextlib.redirect_stderr(self.said):
+            self.loop = Loop(name, **{how: self.watcher}, **loop)
+            self.watcher.finish()
+        with open(self.path) as file:
+            self.step = json.load(file)
+
+    def plan(self, share, link="1 GB/s", strategy="best"):
+        peak = self._plan(10 ** 9, link, "in-core")["peak_bytes"]
+        return self._plan(int(peak * share), link, strategy)
+
+    def _plan(self, memory, link, strategy):
+        scenario, out = self.path + ".yaml", self.path + ".plan"
+        with open(scenario, "w") as file:
+            file.write(SCENARIO % (self.path, link, memory, strategy))
+        done = subprocess.run([PROGRAM, "plan", scenario, "--for", "torch", "-o", out], stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, text=True)
+        assert done.returncode == 0, done.stderr
+        with open(out) as file:
+            return json.load(file)
+
+
+def carried(plan, name, how="attach", **loop):
+    carrier = spillway_torch.apply(plan, device="cpu", count=True)
+    return carrier, Loop(name, **{how: carrier}, **loop)
+
+
+def within_caps(carrier, plan):
+    caps = [kind["capacity_bytes"] for kind in [plan] + plan.get("more", [])]
+    return all(context["counted_peak_bytes"] <= caps[context["kind"]] for context in carrier.account.contexts)
+
+
+def nothing_left():
+    from torch.utils._python_dispatch import _get_current_dispatch_mode
+    return _get_current_dispatch_mode() is None and not nn.modules.module._global_forward_pre_hooks
+
+
+@test
+def a_running_loop_is_recorded_planned_and_carried_out(folder):
+    for name in list(NETWORKS) if DEEP else ["unet"]:
+        plain = Loop(name, steps=5)
+        watched = Watched(folder, name, steps=5)
+        assert watched.loop.same(plain), name
+        assert watched.watcher.done and nothing_left() and watched.said.getvalue().count("Spillway") == 1
+        assert "more" not in watched.step, watched.said.getvalue()
+        plan = watched.plan(0.7)
+        carrier, loop = carried(plan, name, steps=5)
+        contexts = carrier.account.contexts
+        assert loop.same(plain), name
+        assert all(context["extra"] == 0 and context["missing"] == 0 for context in contexts[1:]) or OLD, contexts[-1]
+        assert within_caps(carrier, plan), (name, contexts[-1])
+
+
+@test
+def what_a_recorder_says_and_what_a_watcher_says(folder):
+    """The same calls in the same order, with the same bytes, as a recording of the step alone."""
+    make, loss, draw, samples = NETWORKS["attention"]
+    step = Watched(folder, "attention", how="narrow", steps=4).step
+    torch.manual_seed(1)
+    network = make().train()
+
+    def update():
+        network.zero_grad(set_to_none=True)
+
+    alone = spillway_torch.record(lambda *batch: loss(network, *batch), draw(samples), update, how="run", repetitions=2)
+    last = step["nodes"].pop()
+    assert last["op"] == "aten._local_scalar_dense.default" and last["pass"] == "update"  # loss.item()
+    for key in ("op", "pass", "module", "inputs", "scalars"):
+        assert [node[key] for node in step["nodes"]] == [node[key] for node in alone["nodes"]], key
+    bytes_of = lambda recording: [[r.get("bytes") for r in node["results"]] for node in recording["nodes"]]
+    assert bytes_of(step) == bytes_of(alone)
+    assert sorted(v.get("name", "") for v in step["values"] if v.get("class") == "weight") == sorted(
+        v.get("name", "") for v in alone["values"] if v.get("class") == "weight")
+    ends = [[r.get("held_until") == "end" for r in node["results"] if r.get("class") == "gradient"] for node in step["nodes"]]
+    assert any(any(each) for each in ends)  # the loop holds its gradients when the context ends
+
+
+@test
+def micro_batches_are_two_kinds_in_one_plan(folder):
+    """Accumulation of three: the first has no gradients yet. The kind is found at the first call that differs."""
+    for name, how in ([("unet", "attach"), ("attention", "narrow"), ("odd", "attach")] if DEEP else [("attention", "narrow")]):
+        plain = Loop(name, steps=4, micro=3)
+        watched = Watched(folder, name, how=how, steps=4, micro=3)
+        assert watched.loop.same(plain), name
+        assert len(watched.step.get("more", [])) == (2 if OLD and how == "attach" else 1), watched.said.getvalue()
+        for share, link in [(0.75, "1 GB/s"), (0.7, "20 GB/s")]:
+            plan = watched.plan(share, link)
+            carrier, loop = carried(plan, name, how, steps=3, micro=3)
+            assert loop.same(plain if len(plain.losses) == len(loop.losses) else Loop(name, steps=3, micro=3)), name
+            contexts = carrier.account.contexts
+            assert [context["kind"] for context in contexts][:6] == [1, 0, 0, 1, 0, 0] or OLD, contexts
+            assert all(context["missing"] == 0 and context["extra"] == 0 for context in contexts) or how == "attach"
+            assert within_caps(carrier, plan), (name, share, [c["counted_peak_bytes"] for c in contexts], plan["capacity_bytes"])
+
+
+@test
+def wide_contexts_with_prefix_and_optimizer(folder):
+    """zero_grad before, clip and AdamW after, two micro batches inside: a cut at the second forward."""
+    options = dict(how="wide", micro=2, set_to_none=False)
+    plain = Loop("unet", steps=6, micro=2, set_to_none=False)
+    watched = Watched(folder, "unet", steps=6, **options)
+    assert watched.loop.same(plain)
+    assert len(watched.step["more"]) == 1, watched.said.getvalue()
+    assert not any(node["op"].startswith("aten.zero_") for node in watched.step["nodes"][:20])
+    plan = watched.plan(0.75)
+    carrier, loop = carried(plan, "unet", steps=6, **options)
+    assert loop.same(plain)
+    contexts = carrier.account.contexts
+    assert len(contexts) == 12, len(contexts)
+    assert all(context["missing"] == 0 and context["extra"] == 0 for context in contexts[4:]), contexts[4:]
+    assert within_caps(carrier, plan)
+
+
+@test
+def scaled_losses(folder):
+    """GradScaler makes its scale in the first context: calls more, in the middle."""
+    if OLD:
+        return  # its GradScaler is for CUDA alone
+    options = dict(micro=2, scaled=True)
+    plain = Loop("unet", steps=5, **options)
+    for how in ("attach", "wide") if DEEP else ("attach",):
+        watched = Watched(folder, "unet", how=how, steps=5, **options)
+        assert watched.loop.same(plain), how
+        plan = watched.plan(0.7)
+        carrier, loop = carried(plan, "unet", how, steps=5, **options)
+        assert loop.same(plain), how
+        assert all(context["lost_at"] is None and context["missing"] == 0 for context in carrier.account.contexts[2:])
+        assert within_caps(carrier, plan), how
+
+
+class Masked(nn.Module):
+    """Leaves a mask out where there is no padding, as BERT does: two kinds that no shape tells apart."""
+
+    def __init__(self):
+        super().__init__()
+        self.words, self.wide, self.head = nn.Embedding(50, 64), nn.Linear(64, 256), nn.Linear(256, 50)
+
+    def forward(self, x):
+        y = self.words(x).tanh()
+        if (x == 0).any():
+            y = y * (x != 0).to(y.dtype).unsqueeze(-1)
+            y = y - y.mean(1, keepdim=True)
+        return self.head(F.gelu(self.wide(y))).transpose(1, 2)
+
+
+def padded(samples):
+    x = torch.randint(1, 50, (samples, 24 + int(torch.randint(0, 8, ())), ))
+    if torch.rand(()) < 0.5:
+        x[0, 0] = 0
+    return [x, x]
+
+
+NETWORKS["masked"] = (Masked, lambda network, x, y: F.cross_entropy(network(x), y), padded, 16)
+
+
+@test
+def branches_on_data_and_other_lengths(folder):
+    plain = Loop("masked", steps=16)
+    watched = Watched(folder, "masked", steps=16)
+    assert watched.loop.same(plain)
+    assert len(watched.step["more"]) == 1, watched.said.getvalue()
+    plan = watched.plan(0.8)
+    carrier, loop = carried(plan, "masked", steps=16)
+    assert loop.same(plain)
+    contexts = carrier.account.contexts
+    assert {context["kind"] for context in contexts} == {0, 1}
+    assert all(context["extra"] == 0 and context["missing"] == 0 for context in contexts) or OLD, contexts
+    assert within_caps(carrier, plan)
+
+
+@test
+def saved_tensors_are_on_the_host_while_it_records(folder):
+    """Maps of 1 MiB and more: the device holds less than plain training does, and the recording is of plain training."""
+    def maps(samples):
+        return [torch.randn(samples, 128), torch.randn(samples, 128)]
+
+    make = lambda: nn.Sequential(*[part for _ in range(12) for part in (nn.Linear(128, 128, bias=False), nn.Sigmoid())])
+    NETWORKS["big"] = (make, lambda network, x, y: F.mse_loss(network(x), y), maps, 4096)
+    watched = Watched(folder, "big", how="narrow", steps=3)
+    assert watched.loop.same(Loop("big", steps=3))
+    in_core = watched._plan(10 ** 9, "1 GB/s", "in-core")
+    assert in_core["peak_bytes"] > 12 * (2 << 20), in_core["peak_bytes"]  # a map for each Sigmoid
+    assert watched.watcher.peak < in_core["peak_bytes"] - 8 * (2 << 20), (watched.watcher.peak, in_core["peak_bytes"])
+    carrier, loop = carried(dict(in_core, before={}), "big", "narrow", steps=2)
+    assert max(context["counted_peak_bytes"] for context in carrier.account.contexts) <= in_core["peak_bytes"]
+
+
+@test
+def a_loop_that_fails_while_it_is_watched(folder):
+    """An exception in forward, a loss that is None, a backward that never comes: nothing stays, and no kind is made of it."""
+    watcher = spillway_torch.watch(os.path.join(folder, "none.json"), device="cpu")
+    make, loss, draw, samples = NETWORKS["unet"]
+    network = make().train()
+    for _ in range(4):
+        try:
+            with watcher:
+                network(draw(samples)[0])
+                raise KeyboardInterrupt
+        except KeyboardInterrupt:
+            assert nothing_left()
+        with watcher:
+            network(draw(samples)[0])
+    assert not watcher.seen.by_calls and not watcher.finish()
+    assert not os.path.exists(os.path.join(folder, "none.json")) and nothing_left()
+
+
+@test
+def plans_of_kinds_that_are_none_are_refused(folder):
+    plan = {"format": "spillway-carry", "version": 1, "network": "x", "capacity_bytes": 1, "peak_bytes": 1,
+            "step_time_ns": 1, "host_bytes": 0, "values": [], "calls": [], "before": {}}
+    for more, words in ((7, "a list of plans"), ([3], "kind 2: no plan for PyTorch"), ([dict(plan, version=9)], "kind 2: version 9")):
+        try:
+            spillway_torch.apply(dict(plan, more=more))
+        except spillway_torch.PlanError as error:
+            assert words in str(error), error
+        else:
+            raise AssertionError(words)
+
+
+def main():
+    torch.set_num_threads(1)
+    failed = 0
+    chosen = [each for each in TESTS if not sys.argv[1:] or each.__name__ in sys.argv[1:]]
+    for each in chosen:
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                each(folder)
+            except AssertionError:
+                import traceback
+                traceback.print_exc()
+                print("FAILED: %s" % each.__name__)
+                failed += 1
+    print("%d tests, %d failed, PyTorch %s" % (len(chosen), failed, torch.__version__))
+    return failed > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
