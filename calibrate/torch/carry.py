@@ -48,6 +48,7 @@ class Carrier(Following):
         super()._fresh()
         self.names = {}  # by first name: the Buffer
         self.done = 0    # lists of actions that have run
+        self.graded = False  # whether a call was matched that ran with gradients
         self.kinds.restart()
         self._kind_is()
 
@@ -124,10 +125,14 @@ class Carrier(Following):
             self.backward_seen = True
         kind, name = self.kinds.now, signature.name
         index = self.kinds.match(name, backward, operands, len(buffers), read)
+        if not self.graded and (backward or torch.is_grad_enabled()):
+            if index is None:
+                index = self._begins_here(name, operands, buffers, read)
+            self.graded = index is not None
         if index is None:
             for buffer in buffers:
                 buffer.name, buffer.extra = None, not buffer.outer
-            self.account.extra(name, self.matcher)
+            self.account.extra(name, self.store)
             if self.matcher.lost_at is not None:
                 self.notices.lost(self.plan, self.matcher.lost_at)
             if self.matcher.lost and self.policy == "error":
@@ -143,6 +148,24 @@ class Carrier(Following):
         for buffer, (name, of) in zip(buffers, call.results):
             self._name(buffer, name, of)
         self.account.called(index, self.store)
+
+    def _begins_here(self, *asked):
+        """The index of a call that begins the step. What was matched before it ran without gradients: an evaluation, say."""
+        name, operands, buffers, read = asked
+        matcher, clock = self.kinds.matchers[0], self.matcher.clock
+        found = matcher.find_at(0, name, False, operands, len(buffers), read)
+        if found is None or not clock:
+            matcher.clock = clock
+            return None
+        extra = self.matcher.extra + self.matcher.matched
+        for buffer in self.store.by_key.values():
+            if not buffer.outer:
+                buffer.name, buffer.base, buffer.extra = None, None, True
+        self.names = {buffer.base: buffer for buffer in self.store.by_key.values() if buffer.base is not None}
+        self.done = 0
+        self.kinds.restart()
+        self.matcher.extra = extra
+        return self.kinds.match(name, False, operands, len(buffers), read)
 
     def _name(self, buffer, name, of=None):
         buffer.name, buffer.extra = name, False

@@ -47,7 +47,10 @@ class Report:
             self.said.append(text)
             warnings.warn("Spillway: " + text, stacklevel=2)
 
-    def extra(self, key, matcher):
+    def extra(self, key, store):
+        """A call that the recording lacks. What lives then counts for the peak."""
+        if self.count:
+            self.peak = max(self.peak, counted(store))
         self.extras[key] = self.extras.get(key, 0) + 1
         places = self.places.setdefault(key, [])
         if self.extras[key] <= PLACES:
