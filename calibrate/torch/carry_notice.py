@@ -49,7 +49,8 @@ class Notices:
             self._other_hooks(hooks[0])
 
     def _other_hooks(self, pack):
-        name = "%s.%s" % (getattr(pack, "__module__", ""), getattr(pack, "__qualname__", type(pack).__name__).split(".<")[0].replace(".__init__", ""))
+        owner = getattr(pack, "__qualname__", type(pack).__name__).split(".<")[0].replace(".__init__", "")
+        name = "%s.%s" % (getattr(pack, "__module__", ""), owner)
         if name not in self.kinds:
             self.kinds.add(name)
             self.say("hooks of %s take what autograd saves inside of them, which the plan cannot move: leave them out, the plan "

@@ -7,7 +7,6 @@ user holds; "in core" is the same step without a plan. Tests for carrier_test.py
 """
 import contextlib
 import copy
-import os
 import pickle
 import sys
 import tempfile

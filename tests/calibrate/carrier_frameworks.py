@@ -8,10 +8,8 @@ adds; then it trains plainly, under a plan that moves nothing, which counts, and
 callbacks of its framework. nnU-Net is carrier_nnunet.py.
 """
 import contextlib
-import copy
 import io
 import logging
-import os
 import sys
 import tempfile
 import warnings

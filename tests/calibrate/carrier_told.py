@@ -224,3 +224,19 @@ def a_lost_track_and_extra_calls_are_told_with_their_place(plans):
     places = carrier.account.dict()["extra_places"]["aten.abs.default"]
     assert len(places) == 1 and "carrier_told.py:" in places[0], places
     assert "extra: aten.abs.default, 1 times, at" in carrier.report()
+
+
+@told
+def a_life_that_ends_after_its_reader_is_recorded_to_the_call(plans):
+    """Among a thousand storages: what a call read is asked for before each of the next calls."""
+    lives = spillway_torch.Lifetimes()
+    tensors = [torch.ones(1) for _ in range(1000)]
+    for number, tensor in enumerate(tensors):
+        lives.watch(tensor, "%d.0" % number, number)
+        lives.ask(number + 1)
+    for call in range(1000, 1100):
+        lives.read(["%d.0" % (call - 900)], call)
+        lives.ask(call + 1)
+        tensors[call - 900] = tensor = None  # the loop's variable held one as well
+        lives.ask(call + 2)
+        assert lives.seen_until["%d.0" % (call - 900)] == call + 1, call
