@@ -164,6 +164,7 @@ class Carrier(Following):
         self.names = {buffer.base: buffer for buffer in self.store.by_key.values() if buffer.base is not None}
         self.done = 0
         self.kinds.restart()
+        self._kind_is()
         self.matcher.extra = extra
         return self.kinds.match(name, False, operands, len(buffers), read)
 
