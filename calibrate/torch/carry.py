@@ -44,13 +44,13 @@ class Carrier(Following):
     def _fresh(self):
         super()._fresh()
         self.names = {}  # by first name: the Buffer
-        self.done = 0    # lists of actions that have run
         self.kinds.restart()
-        self._kind_is()
+        self._kind_is(0)
 
-    def _kind_is(self):
-        """Of the kind that counts now, and of those that may still come."""
+    def _kind_is(self, index):
+        """Of the kind that counts from call `index` on, and of those that may still come."""
         self.plan, self.matcher = self.kinds.plan, self.kinds.matcher
+        self.due = self.plan.due[index]  # the call before which the next actions stand
         likely = [self.plan] + [self.plans[other] for other in self.kinds.others]
         self.moved = set().union(*(plan.moved for plan in likely))
         self.again = set().union(*(plan.again for plan in likely))
@@ -70,7 +70,7 @@ class Carrier(Following):
             return as_tensor(function(*args, **kwargs), function)
         if (self.backward_seen or not self.begun) and self._passes(signature, args, kwargs):
             return as_tensor(function(*args, **kwargs), function)
-        if self.done <= self.matcher.clock:
+        if self.due <= self.matcher.clock:
             self._act()
         if signature.views and not self.store.gone:  # no bytes are read, and none are missing
             return self._detached(function, args) if signature.detaches else function(*args, **kwargs)
@@ -95,11 +95,11 @@ class Carrier(Following):
         if not self.begun:
             self.begun = signature.name in self.first_calls or bool(self.store.by_key) or self.phase.inside()
             return not self.begun
-        return self.matcher.at_end and self._over()
+        return self.matcher.clock > self.matcher.last and self._over()
 
     def _over(self):
         """All that the plan does is done, and nothing is away."""
-        return self.done > self.matcher.last and not self.kinds.others and not self.store.absent()
+        return self.due > self.matcher.clock and not self.kinds.others and not self.store.absent()
 
     def _place(self, signature, read, operands, buffers):
         """Finds the call in the recording, and names what it read and made."""
@@ -122,16 +122,18 @@ class Carrier(Following):
         for buffer, dep in zip(operands, call.deps):
             if buffer.name is None:
                 self._name(buffer, dep)
-        for buffer, (name, of) in zip(buffers, call.results):
-            self._name(buffer, name, of)
-        self.account.called(index, self.store)
+        for buffer, (name, _) in zip(buffers, call.results):
+            self._name(buffer, name)
+        if self.account.count:
+            self.account.called(index, self.store)
 
-    def _name(self, buffer, name, of=None):
+    def _name(self, buffer, name):
         buffer.name, buffer.extra = name, False
         if buffer.base is None:
             buffer.base = name
             self.names[name] = buffer
-        self._hold(buffer)
+        if buffer.base in self.plan.held:
+            self._hold(buffer)
 
     def _hold(self, buffer):
         if buffer.base in self.plan.held and not buffer.outer and buffer.hold is None:
@@ -141,8 +143,7 @@ class Carrier(Following):
 
     def _another_kind(self, index):
         """Its plan goes on from call `index`: first it holds what it needs, and lets go of what it has away by then."""
-        self._kind_is()
-        self.done = index + 1
+        self._kind_is(index + 1)
         for buffer in list(self.names.values()):
             if not buffer.away:
                 self._hold(buffer)
@@ -155,10 +156,10 @@ class Carrier(Following):
         """Actions up to the next recorded call; none while the track is lost."""
         if self.matcher.lost:
             return
-        while self.done <= self.matcher.clock and self.done < len(self.plan.before):
-            for kind, target in self.plan.before[self.done]:
+        while self.due <= self.matcher.clock:
+            for kind, target in self.plan.before[self.due]:
                 self._do(kind, target)
-            self.done += 1
+            self.due = self.plan.due[self.due + 1]
 
     def _do(self, kind, target):
         if kind == "again":

@@ -57,11 +57,14 @@ class Matcher:
 
     def find(self, op, backward, operands, results, read):
         """As match, and the clock stays."""
-        for index in range(self.clock, min(self.clock + WINDOW, len(self.calls))):
+        clock = self.clock
+        if clock < len(self.calls):  # nearly always; `backward()` makes its first gradient before autograd's engine runs
+            call = self.calls[clock]
+            if call.op == op and self._flows(call, operands, results, read):
+                return clock
+        for index in range(clock + 1, min(self.clock + WINDOW, len(self.calls))):
             call = self.calls[index]
-            # `backward()` makes its first gradient before autograd's engine runs: the very next call may say either.
-            phase = call.backward == backward or index == self.clock
-            if call.op == op and phase and self._flows(call, operands, results, read):
+            if call.op == op and call.backward == backward and self._flows(call, operands, results, read):
                 return index
         return None
 
@@ -89,10 +92,13 @@ class Matcher:
     def _flows(self, call, operands, results, read):
         if len(call.deps) != len(operands) or len(call.results) != results:
             return False
+        known = True
         for buffer, dep in zip(operands, call.deps):
-            if buffer.name != dep and not self._may_be(buffer, dep):
-                return False
-        return call.dims is None or call.dims == [tensor.dim() for tensor in read]
+            if buffer.name != dep:
+                if not self._may_be(buffer, dep):
+                    return False
+                known = False
+        return known or call.dims is None or call.dims == [tensor.dim() for tensor in read]
 
     def _may_be(self, buffer, dep):
         if buffer.name is not None:

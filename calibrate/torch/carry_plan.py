@@ -38,6 +38,9 @@ class CarriedPlan:
             self.before[index[name]] = [(kind, target) for kind, target in actions]
         self.held = set(content.get("held", []))
         self.index = index
+        self.due = [len(self.calls) + 1] * (len(self.calls) + 2)  # by call: the next one, or itself, that has actions before it
+        for number in range(len(self.calls), -1, -1):
+            self.due[number] = number if self.before[number] else self.due[number + 1]
 
     def _check(self, where):
         made = {name for call in self.calls for name, of in call.results if of is None} | set(self.values)

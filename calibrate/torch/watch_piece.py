@@ -68,7 +68,7 @@ class Piece:
         node = {"id": "%d:%s" % (number, op.replace("aten.", "")), "op": op, "module": self.modules.here, "pass": phase,
                 "deps": deps, "results": []}
         self.nodes.append(node)
-        if in_backward and not self.modules.running:
+        if in_backward and self.modules.may_claim():
             self._unclaimed.append(number)
         for place, buffer in enumerate(buffers):
             self._result(node, buffer, "%d.%d" % (number, place))
