@@ -1,8 +1,15 @@
 """What happened, beside what was predicted: for people as text, for `spillway validate --torch` as a dict."""
+import os
+import sys
 import time
+
+import torch
 
 from calls import tensors_in
 from carry_storage import rounded, untyped_of
+
+LIBRARY = os.path.dirname(torch.__file__)
+MOST_TOLD = 5  # extra calls in the text
 
 
 class Report:
@@ -10,7 +17,7 @@ class Report:
 
     def __init__(self, plans, count):
         self.plans, self.plan, self.count = plans, plans[0], count
-        self.contexts, self.extras = [], {}
+        self.contexts, self.extras, self.places = [], {}, {}
         self.again = self.offloaded = 0
         self._reset()
 
@@ -37,6 +44,8 @@ class Report:
                                                             if key not in store.by_key))
 
     def extra(self, key, matcher):
+        if key not in self.extras:
+            self.places[key] = place_of_user()
         self.extras[key] = self.extras.get(key, 0) + 1
 
     def end(self, kinds, store):
@@ -50,7 +59,7 @@ class Report:
     def dict(self):
         return {"format": "spillway-carried", "version": 1, "network": self.plan.graph, "strategy": self.plan.strategy,
                 "capacity_bytes": self.plan.cap, "predicted_peak_bytes": self.plan.peak,
-                "predicted_step_ns": self.plan.step_ns, "contexts": self.contexts, "extra_calls": self.extras,
+                "predicted_step_ns": self.plan.step_ns, "contexts": self.contexts, "extra_calls": self.extras, "extra_places": self.places,
                 "kinds": [{"network": plan.graph, "strategy": plan.strategy, "capacity_bytes": plan.cap,
                            "predicted_peak_bytes": plan.peak, "predicted_step_ns": plan.step_ns} for plan in self.plans]}
 
@@ -68,7 +77,18 @@ class Report:
             if context["lost_at"]:
                 line += "; track lost at '%s'" % context["lost_at"]
             lines.append(line)
+        for name, count in sorted(self.extras.items(), key=lambda pair: -pair[1])[:MOST_TOLD]:
+            lines.append("not recorded: %s, %d times, first at %s" % (name, count, self.places[name]))
         return "\n".join(lines)
+
+
+def place_of_user():
+    """File and line of the nearest frame that is neither PyTorch's nor ours."""
+    ours, frame = sys._getframe().f_code.co_filename, sys._getframe()
+    while frame is not None and (frame.f_code.co_filename == ours or frame.f_code.co_filename.startswith(LIBRARY)
+                                 or os.path.dirname(frame.f_code.co_filename) == os.path.dirname(ours)):
+        frame = frame.f_back
+    return "%s:%d" % (frame.f_code.co_filename, frame.f_lineno) if frame is not None else "no line of Python"
 
 
 def counted(store):

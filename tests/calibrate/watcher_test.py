@@ -319,6 +319,166 @@ def plans_of_kinds_that_are_none_are_refused(folder):
             raise AssertionError(words)
 
 
+class Alone:
+    """A recording of `record`, planned."""
+
+    def __init__(self, folder, name, share, change=None):
+        make, loss, draw, samples = NETWORKS[name]
+        torch.manual_seed(1)
+        network, batch = make().train(), draw(samples)
+        if change is not None:
+            change(network)
+        recorded = spillway_torch.record(lambda *parts: loss(network, *parts), batch,
+                                         lambda: network.zero_grad(set_to_none=True), how="run", repetitions=2)
+        watched = Watched.__new__(Watched)
+        watched.path, watched.peak = os.path.join(folder, "alone.json"), None
+        with open(watched.path, "w") as file:
+            json.dump(recorded, file)
+        self.plan = watched.plan(share)
+
+
+def measured(number):
+    """A change of a network: a mean of what its layer `number` gives."""
+    def change(network):
+        layers = [module for module in network.modules() if not list(module.children())]
+        layers[number].register_forward_hook(lambda _, inputs, result: result.detach().abs().mean() and None)
+    return change
+
+
+def peaks(carrier):
+    return [context["counted_peak_bytes"] for context in carrier.account.contexts]
+
+
+@test_of_the_newest
+def calls_more_and_calls_less_in_a_transformer(folder):
+    """A mean after each layer in turn; and each such call recorded, then left out by the loop. Abs, mean, and its number."""
+    plan = Alone(folder, "attention", 0.7).plan
+    usual = max(peaks(carried(plan, "attention", "narrow", steps=1)[0]))
+    layers = len([module for module in NETWORKS["attention"][0]().modules() if not list(module.children())])
+    for number in range(0, layers, 1 if DEEP else 5):
+        carrier, loop = carried(plan, "attention", "narrow", steps=1, change=measured(number))
+        assert loop.same(Loop("attention", steps=1, change=measured(number))), number
+        context = carrier.account.contexts[0]
+        assert context["missing"] == 0 and context["extra"] == 3 and peaks(carrier)[0] <= usual * 1.1, (number, context)
+        assert "watcher_test.py" in carrier.report() and "aten.mean.default" in carrier.account.places
+        carrier, loop = carried(Alone(folder, "attention", 0.7, measured(number)).plan, "attention", "narrow", steps=1)
+        assert loop.same(Loop("attention", steps=1)), number
+        context = carrier.account.contexts[0]
+        assert context["extra"] == 0 and context["missing"] == 3 and peaks(carrier)[0] <= usual * 1.1, (number, context)
+
+
+@test_of_the_newest
+def the_plan_is_on_again_at_the_next_context(folder):
+    """Every second step loses the track in the middle of forward; those in between are as planned."""
+    plan, count = Alone(folder, "unet", 0.65).plan, [0]
+
+    def change(network):
+        count[0] = 0
+
+        def logs(_, inputs, result):
+            count[0] += 1
+            if count[0] % 2 == 0:
+                for _ in range(40):
+                    result.detach().abs().mean()
+        network.bottom.register_forward_hook(logs)
+
+    carrier, loop = carried(plan, "unet", "narrow", steps=4, change=change)
+    assert loop.same(Loop("unet", steps=4, change=change))
+    contexts = carrier.account.contexts
+    assert [context["lost_at"] is not None for context in contexts] == [False, True, False, True]
+    assert all(context["missing"] == 0 for context in contexts), contexts
+    assert max(peaks(carrier)[::2]) <= plan["capacity_bytes"]
+
+
+def parameters_after(step, carrier, name="unet", steps=2):
+    """`step(network, forward)` trains once; forward() gives the loss of the step's batch."""
+    make, loss, draw, samples = NETWORKS[name]
+    torch.manual_seed(1)
+    network = make().train()
+    if carrier is not None:
+        carrier.attach(network)
+    train = step(network)
+    for _ in range(steps):
+        batch = draw(samples)
+        train(lambda: loss(network, *batch))
+    if carrier is not None:
+        carrier.detach()
+        assert nothing_left()
+    return list(network.state_dict().values()) + [torch.get_rng_state()]
+
+
+def by_closure(network):
+    optimizer = torch.optim.LBFGS(network.parameters(), lr=0.1, max_iter=3)
+
+    def train(forward):
+        def closure():
+            optimizer.zero_grad(set_to_none=True)
+            loss = forward()
+            loss.backward()
+            return loss
+        optimizer.step(closure)
+    return train
+
+
+def by_two_passes(network):
+    """Sharpness-aware: a step up along the gradient, a second pass there, and back."""
+    optimizer = torch.optim.SGD(network.parameters(), lr=0.05)
+
+    def train(forward):
+        forward().backward()
+        with torch.no_grad():
+            moved = [(p, 0.01 * p.grad) for p in network.parameters()]
+            for parameter, by in moved:
+                parameter.add_(by)
+        optimizer.zero_grad(set_to_none=True)
+        forward().backward()
+        with torch.no_grad():
+            for parameter, by in moved:
+                parameter.sub_(by)
+        optimizer.step()
+        optimizer.zero_grad(set_to_none=True)
+    return train
+
+
+def inside_backward(network):
+    """Each parameter is updated, and its gradient dropped, as soon as the gradient is there."""
+    optimizers = {p: torch.optim.SGD([p], lr=0.05) for p in network.parameters()}
+
+    def update(parameter):
+        optimizers[parameter].step()
+        optimizers[parameter].zero_grad(set_to_none=True)
+
+    for parameter in network.parameters():
+        parameter.register_post_accumulate_grad_hook(update)
+    return lambda forward: forward().backward()
+
+
+@test_of_the_newest
+def closures_and_several_passes_and_updates_inside_backward(folder):
+    plan = Alone(folder, "unet", 0.65).plan
+    for step, contexts in ((by_closure, 6), (by_two_passes, 4), (inside_backward, 2)):
+        if OLD and step is inside_backward:
+            continue
+        carrier = spillway_torch.apply(plan, device="cpu", count=True)
+        found = parameters_after(step, carrier)
+        assert all(torch.equal(a, b) for a, b in zip(found, parameters_after(step, None))), step.__name__
+        told = carrier.account.contexts
+        assert len(told) >= contexts and sum(c["matched"] > 90 and c["lost_at"] is None for c in told) == contexts, (step, told)
+        assert max(peaks(carrier)) <= plan["capacity_bytes"] or step is by_closure, (step, peaks(carrier))  # its own vectors
+
+
+@test
+def the_mode_alone_changes_nothing(folder):
+    """Of an empty plan: parameters, buffers, random state, and nothing copied or run again."""
+    for name in list(NETWORKS) if DEEP else ["odd"]:
+        make, loss, draw, samples = NETWORKS[name]
+        empty = {"format": "spillway-carry", "version": 1, "network": name, "capacity_bytes": 1, "peak_bytes": 1,
+                 "step_time_ns": 1, "host_bytes": 0, "values": [], "calls": [], "before": {}}
+        carrier, loop = carried(empty, name, "wide", steps=3)
+        assert loop.same(Loop(name, steps=3)), name
+        assert all(context["out"] == context["replayed"] == context["emptied"] == 0 for context in carrier.account.contexts)
+
+
 def main():
     torch.set_num_threads(1)
     failed = 0
