@@ -21,7 +21,7 @@ from carry_follow import BIG, Following, as_tensor, trained_leaf
 from carry_kinds import Kinds, away_at
 from carry_plan import PlanError, plans_of
 from carry_report import Report
-from carry_storage import has_storage
+from carry_storage import has_storage, key_of
 
 POLICIES = ("offload", "keep", "error")
 
@@ -77,8 +77,10 @@ class Carrier(Following):
         read, operands, opaque = self._read(flat(args, kwargs))
         if signature.detaches:
             return self._detached(function, args)
-        written = signature.written(args, kwargs) if signature.writes else ()
-        caught = self._catch(function, signature, args, kwargs, operands, written)
+        written, caught = (), None
+        if signature.writes or signature.statistics or self.again or self.store.taken:
+            written = signature.written(args, kwargs)
+            caught = self._catch(function, signature, args, kwargs, operands, written)
         result = function(*args, **kwargs)
         self._made(signature, read, operands, written, result, caught, opaque)
         return result
@@ -106,8 +108,16 @@ class Carrier(Following):
         backward = self.phase.inside()
         if backward:
             self.backward_seen = True
-        kind, name = self.kinds.now, signature.name
-        index = self.kinds.match(name, backward, operands, len(buffers), read)
+        kind, name, matcher = self.kinds.now, signature.name, self.matcher
+        if self.kinds.others:
+            index = self.kinds.match(name, backward, operands, len(buffers), read)
+        else:
+            index = matcher.clock
+            if matcher.is_next(name, operands, len(buffers), read):
+                matcher.clock, matcher.row = index + 1, 0
+                matcher.matched += 1
+            else:
+                index = matcher.match(name, backward, operands, len(buffers), read)
         if index is None:
             for buffer in buffers:
                 buffer.name, buffer.extra = None, not buffer.outer
@@ -191,7 +201,7 @@ class Carrier(Following):
     def _pack(self, tensor):
         if not isinstance(tensor, torch.Tensor) or not has_storage(tensor):
             return Kept(tensor)
-        buffer = self.store.known(tensor)
+        buffer = self.store.by_key.get(key_of(tensor))
         if buffer is None or buffer.outer:
             return Kept(tensor)
         if buffer.base in self.moved:

@@ -58,15 +58,18 @@ class Matcher:
     def find(self, op, backward, operands, results, read):
         """As match, and the clock stays."""
         clock = self.clock
-        if clock < len(self.calls):  # nearly always; `backward()` makes its first gradient before autograd's engine runs
-            call = self.calls[clock]
-            if call.op == op and self._flows(call, operands, results, read):
-                return clock
+        if self.is_next(op, operands, results, read):
+            return clock
         for index in range(clock + 1, min(self.clock + WINDOW, len(self.calls))):
             call = self.calls[index]
             if call.op == op and call.backward == backward and self._flows(call, operands, results, read):
                 return index
         return None
+
+    def is_next(self, op, operands, results, read):
+        """Nearly always. In either phase: `backward()` makes its first gradient before autograd's engine runs."""
+        calls, clock = self.calls, self.clock
+        return clock < len(calls) and calls[clock].op == op and self._flows(calls[clock], operands, results, read)
 
     def find_at(self, clock, *call):
         self.clock = clock

@@ -18,6 +18,7 @@ class Store(Again):
         self.by_key = {}              # by the storage's address; the Buffer's weak reference keeps it from being used again
         self.gone = {}                # by id: the buffers that are away
         self.order = 0
+        self.taken = False            # whether any buffer was unwritten
         self.counts = {"out": 0, "in": 0, "again": 0, "replayed": 0, "emptied": 0, "kept": 0, "fetched": 0}
 
     # Names of storages.
