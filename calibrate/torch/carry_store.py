@@ -82,10 +82,12 @@ class Store(Again):
             return
         # In this order: an interrupt in between leaves a storage that is known as empty, never the other way round.
         buffer.emptied, buffer.away = buffer.weak, True
+        self.gone[id(buffer)] = buffer
         try:
             storage.resize_(0)
         except RuntimeError:  # numpy looks into it, or another process
             buffer.emptied, buffer.away = None, False
+            del self.gone[id(buffer)]
             if buffer.wanted():
                 buffer.hold = storage
             self.counts["kept"] += 1
