@@ -92,8 +92,9 @@ class Carrier(Following):
 
     def _passes(self, signature, args, kwargs):
         """Calls before forward, and after the plan's last action (an optimizer, a log), are none of ours."""
-        if torch.is_grad_enabled() and not signature.detaches and trained_leaf(flat(args, kwargs)) and not self.phase.inside():
-            self._forward_call()
+        if torch.is_grad_enabled() and not signature.detaches and not self.phase.inside():
+            if trained_leaf(flat(args, kwargs)):
+                self._forward_call()
         if not self.begun:
             self.begun = signature.name in self.first_calls or bool(self.store.by_key) or self.phase.inside()
             return not self.begun
@@ -108,23 +109,13 @@ class Carrier(Following):
         backward = self.phase.inside()
         if backward:
             self.backward_seen = True
-        kind, name, matcher = self.kinds.now, signature.name, self.matcher
-        if self.kinds.others:
-            index = self.kinds.match(name, backward, operands, len(buffers), read)
+        kind, matcher, asked = self.kinds.now, self.matcher, (signature.name, operands, len(buffers), read)
+        if not self.kinds.others and matcher.is_next(*asked):
+            index = matcher.went_on(matcher.clock)
         else:
-            index = matcher.clock
-            if matcher.is_next(name, operands, len(buffers), read):
-                matcher.clock, matcher.row = index + 1, 0
-                matcher.matched += 1
-            else:
-                index = matcher.match(name, backward, operands, len(buffers), read)
+            index = self.kinds.match(signature.name, backward, operands, len(buffers), read)
         if index is None:
-            for buffer in buffers:
-                buffer.name, buffer.extra = None, not buffer.outer
-            self.account.extra(name, self.matcher)
-            if self.matcher.lost and self.policy == "error":
-                raise Deviation("Spillway: the step left the recording before its call '%s'"
-                                % self.plan.calls[min(self.matcher.lost_at, len(self.plan.calls) - 1)].id)
+            self._extra(signature.name, buffers)
             return
         if kind != self.kinds.now:
             self._another_kind(index)
@@ -136,6 +127,14 @@ class Carrier(Following):
             self._name(buffer, name)
         if self.account.count:
             self.account.called(index, self.store)
+
+    def _extra(self, name, buffers):
+        for buffer in buffers:
+            buffer.name, buffer.extra = None, not buffer.outer
+        self.account.extra(name, self.matcher)
+        if self.matcher.lost and self.policy == "error":
+            raise Deviation("Spillway: the step left the recording before its call '%s'"
+                            % self.plan.calls[min(self.matcher.lost_at, len(self.plan.calls) - 1)].id)
 
     def _name(self, buffer, name):
         buffer.name, buffer.extra = name, False

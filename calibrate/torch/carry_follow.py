@@ -1,4 +1,4 @@
-"""What carrier and watcher share: a context around a part of a training loop, in which every call and every saved tensor is seen.
+"""What carrier and watcher share: a context around a part of a training loop, which sees every call and saved tensor.
 
 A context holds one or more pieces. A piece begins with the first forward call, and a new one at the first forward call
 after a backward. What lives across that cut belongs to nobody in the next piece, as parameters do.

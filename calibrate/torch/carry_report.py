@@ -54,12 +54,14 @@ class Report:
         self.contexts.append({
             "seconds": time.perf_counter() - self.begun, "matched": matcher.matched, "extra": matcher.extra,
             "missing": matcher.clock - matcher.matched, "counted_peak_bytes": self.peak,
-            "lost_at": None if lost is None else plan.calls[min(lost, len(plan.calls) - 1)].id, "kind": kinds.now, **store.counts})
+            "lost_at": None if lost is None else plan.calls[min(lost, len(plan.calls) - 1)].id, "kind": kinds.now,
+            **store.counts})
 
     def dict(self):
         return {"format": "spillway-carried", "version": 1, "network": self.plan.graph, "strategy": self.plan.strategy,
                 "capacity_bytes": self.plan.cap, "predicted_peak_bytes": self.plan.peak,
-                "predicted_step_ns": self.plan.step_ns, "contexts": self.contexts, "extra_calls": self.extras, "extra_places": self.places,
+                "predicted_step_ns": self.plan.step_ns, "contexts": self.contexts, "extra_calls": self.extras,
+                "extra_places": self.places,
                 "kinds": [{"network": plan.graph, "strategy": plan.strategy, "capacity_bytes": plan.cap,
                            "predicted_peak_bytes": plan.peak, "predicted_step_ns": plan.step_ns} for plan in self.plans]}
 
@@ -69,8 +71,9 @@ class Report:
         for number, plan in enumerate(self.plans[1:], 2):
             lines.append("kind %d: predicted peak %.1f of %.1f MB" % (number, plan.peak / 1e6, plan.cap / 1e6))
         for number, context in enumerate(self.contexts):
+            kind = " (kind %d)" % (context["kind"] + 1) if len(self.plans) > 1 else ""
             line = "context %d%s: %d calls matched, %d extra, %d missing; %d out, %d in, %d run again" % (
-                number + 1, " (kind %d)" % (context["kind"] + 1) if len(self.plans) > 1 else "", context["matched"], context["extra"], context["missing"], context["out"], context["in"],
+                number + 1, kind, context["matched"], context["extra"], context["missing"], context["out"], context["in"],
                 context["replayed"])
             if self.count:
                 line += "; counted peak %.1f MB" % (context["counted_peak_bytes"] / 1e6)

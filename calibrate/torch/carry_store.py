@@ -3,11 +3,9 @@
 Nothing here decides. `leave` and `bring` do what a plan asks for, as far as that is safe; whoever needs a buffer that is
 away gets it back by `storage_of`. So a mistaken plan costs memory or time, never numbers.
 """
-import torch
-
 from carry_again import Again, operands_of
 from carry_buffers import Buffer
-from carry_storage import alive, key_of, over, untyped_of
+from carry_storage import alive, key_of, untyped_of
 
 
 class Store(Again):

@@ -1,6 +1,4 @@
 """One piece of a running loop, written down call by call: nodes and values as a recording has them."""
-import torch
-
 from calls import bytes_of, draws_numbers, layout_of, scalars_of, tensors_in
 from carry_storage import key_of, untyped_of
 from modules import ModuleNames

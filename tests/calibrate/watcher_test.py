@@ -355,7 +355,7 @@ def calls_more_and_calls_less_in_a_transformer(folder):
     plan = Alone(folder, "attention", 0.7).plan
     usual = max(peaks(carried(plan, "attention", "narrow", steps=1)[0]))
     layers = len([module for module in NETWORKS["attention"][0]().modules() if not list(module.children())])
-    for number in range(0, layers, 1 if DEEP else 5):
+    for number in range(layers) if DEEP else [5]:
         carrier, loop = carried(plan, "attention", "narrow", steps=1, change=measured(number))
         assert loop.same(Loop("attention", steps=1, change=measured(number))), number
         context = carrier.account.contexts[0]
