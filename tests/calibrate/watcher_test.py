@@ -41,6 +41,10 @@ def test_of_the_newest(function):
     return function if OLD and not DEEP else test(function)
 
 
+def deep_test(function):
+    return test(function) if DEEP else function
+
+
 class Loop:
     """A training loop from seed 1. `contexts(step)` gives the context of a micro batch, `whole` that of a whole step."""
 
@@ -212,7 +216,7 @@ def wide_contexts_with_prefix_and_optimizer(folder):
     assert within_caps(carrier, plan, 2)  # the first step is of no kind: it makes gradients and states
 
 
-@test
+@deep_test
 def scaled_losses(folder):
     """GradScaler makes its scale in the first context: calls more, in the middle."""
     if OLD:
@@ -349,13 +353,13 @@ def peaks(carrier):
     return [context["counted_peak_bytes"] for context in carrier.account.contexts]
 
 
-@test_of_the_newest
+@deep_test
 def calls_more_and_calls_less_in_a_transformer(folder):
     """A mean after each layer in turn; and each such call recorded, then left out by the loop. Abs, mean, and its number."""
     plan = Alone(folder, "attention", 0.7).plan
     usual = max(peaks(carried(plan, "attention", "narrow", steps=1)[0]))
     layers = len([module for module in NETWORKS["attention"][0]().modules() if not list(module.children())])
-    for number in range(layers) if DEEP else [5]:
+    for number in range(layers):
         carrier, loop = carried(plan, "attention", "narrow", steps=1, change=measured(number))
         assert loop.same(Loop("attention", steps=1, change=measured(number))), number
         context = carrier.account.contexts[0]
@@ -367,7 +371,7 @@ def calls_more_and_calls_less_in_a_transformer(folder):
         assert context["extra"] == 0 and context["missing"] == 3 and peaks(carrier)[0] <= usual * 1.1, (number, context)
 
 
-@test_of_the_newest
+@deep_test
 def the_plan_is_on_again_at_the_next_context(folder):
     """Every second step loses the track in the middle of forward; those in between are as planned."""
     plan, count = Alone(folder, "unet", 0.65).plan, [0]
@@ -453,7 +457,7 @@ def inside_backward(network):
     return lambda forward: forward().backward()
 
 
-@test_of_the_newest
+@deep_test
 def closures_and_several_passes_and_updates_inside_backward(folder):
     plan = Alone(folder, "unet", 0.65).plan
     for step, contexts in ((by_closure, 6), (by_two_passes, 4), (inside_backward, 2)):
