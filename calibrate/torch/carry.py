@@ -23,7 +23,7 @@ from carry_kinds import Kinds, away_at
 from carry_notice import Notices
 from carry_plan import PlanError, plans_of
 from carry_report import Report, counted
-from carry_storage import has_storage
+from carry_storage import has_storage, key_of
 
 POLICIES = ("offload", "keep", "error")
 
@@ -47,14 +47,14 @@ class Carrier(Following):
     def _fresh(self):
         super()._fresh()
         self.names = {}  # by first name: the Buffer
-        self.done = 0    # lists of actions that have run
         self.graded = False  # whether a call was matched that ran with gradients
         self.kinds.restart()
-        self._kind_is()
+        self._kind_is(0)
 
-    def _kind_is(self):
-        """Of the kind that counts now, and of those that may still come."""
+    def _kind_is(self, index):
+        """Of the kind that counts from call `index` on, and of those that may still come."""
         self.plan, self.matcher = self.kinds.plan, self.kinds.matcher
+        self.due = self.plan.due[index]  # the call before which the next actions stand
         likely = [self.plan] + [self.plans[other] for other in self.kinds.others]
         self.moved = set().union(*(plan.moved for plan in likely))
         self.again = set().union(*(plan.again for plan in likely))
@@ -86,13 +86,15 @@ class Carrier(Following):
         if signature.views and not self.store.gone:  # no bytes are read, and none are missing
             return self._detached(function, args) if signature.detaches else function(*args, **kwargs)
         try:
-            if self.done <= self.matcher.clock and not signature.views:  # a node that is still at it views its last result
+            if self.due <= self.matcher.clock and not signature.views:  # a node that is still at it views its last result
                 self._act()
             read, operands, opaque = self._read(flat(args, kwargs))
             if signature.detaches:
                 return self._detached(function, args)
-            written = signature.written(args, kwargs) if signature.writes else ()
-            caught = self._catch(function, signature, args, kwargs, operands, written)
+            written, caught = (), None
+            if signature.writes or signature.statistics or self.again or self.store.taken:
+                written = signature.written(args, kwargs)
+                caught = self._catch(function, signature, args, kwargs, operands, written)
             result = function(*args, **kwargs)
         except (RuntimeError, MemoryError) as error:
             self.notices.out_of_memory(error, counted(self.store))
@@ -107,53 +109,60 @@ class Carrier(Following):
 
     def _passes(self, signature, args, kwargs):
         """Calls before forward, and after the plan's last action (an optimizer, a log), are none of ours."""
-        if torch.is_grad_enabled() and not signature.detaches and trained_leaf(flat(args, kwargs)) and not self.phase.inside():
-            self._forward_call()
+        if torch.is_grad_enabled() and not signature.detaches and not self.phase.inside():
+            if trained_leaf(flat(args, kwargs)):
+                self._forward_call()
         if not self.begun:
             self.begun = signature.name in self.first_calls or bool(self.store.by_key) or self.phase.inside()
             return not self.begun
-        return self.matcher.at_end and self._over()
+        return self.matcher.clock > self.matcher.last and self._over()
 
     def _over(self):
         """All that the plan does is done, and nothing is away."""
-        return self.done > self.matcher.last and not self.kinds.others and not self.store.absent()
+        return self.due > self.matcher.clock and not self.kinds.others and not self.store.absent()
 
     def _place(self, signature, read, operands, buffers):
         """Finds the call in the recording, and names what it read and made."""
         backward = self.phase.inside()
         if backward:
             self.backward_seen = True
-        kind, name = self.kinds.now, signature.name
-        index = self.kinds.match(name, backward, operands, len(buffers), read)
+        matcher, asked = self.matcher, (signature.name, operands, len(buffers), read)
+        if not self.kinds.others and matcher.is_next(*asked):
+            index = matcher.went_on(matcher.clock)
+        else:
+            index = self.kinds.match(signature.name, backward, operands, len(buffers), read)
         if not self.graded and (backward or torch.is_grad_enabled()):
             if index is None:
-                index = self._begins_here(name, operands, buffers, read)
+                index = self._begins_here(*asked)
             self.graded = index is not None
         if index is None:
-            for buffer in buffers:
-                buffer.name, buffer.extra = None, not buffer.outer
-            self.account.extra(name, self.store)
-            if self.matcher.lost_at is not None:
-                self.notices.lost(self.plan, self.matcher.lost_at)
-            if self.matcher.lost and self.policy == "error":
-                raise Deviation("Spillway: the step left the recording before its call '%s'"
-                                % self.plan.calls[min(self.matcher.lost_at, len(self.plan.calls) - 1)].id)
+            self._extra(signature.name, buffers)
             return
-        if kind != self.kinds.now:
+        if self.matcher is not self.kinds.matcher:
             self._another_kind(index)
         call = self.plan.calls[index]
         for buffer, dep in zip(operands, call.deps):
             if buffer.name is None:
                 self._name(buffer, dep)
-        for buffer, (name, of) in zip(buffers, call.results):
-            self._name(buffer, name, of)
-        self.account.called(index, self.store)
+        for buffer, (name, _) in zip(buffers, call.results):
+            self._name(buffer, name)
+        if self.account.count:
+            self.account.called(index, self.store)
 
-    def _begins_here(self, *asked):
+    def _extra(self, name, buffers):
+        for buffer in buffers:
+            buffer.name, buffer.extra = None, not buffer.outer
+        self.account.extra(name, self.store)
+        if self.matcher.lost_at is not None:
+            self.notices.lost(self.plan, self.matcher.lost_at)
+        if self.matcher.lost and self.policy == "error":
+            raise Deviation("Spillway: the step left the recording before its call '%s'"
+                            % self.plan.calls[min(self.matcher.lost_at, len(self.plan.calls) - 1)].id)
+
+    def _begins_here(self, name, operands, results, read):
         """The index of a call that begins the step. What was matched before it ran without gradients: an evaluation, say."""
-        name, operands, buffers, read = asked
         matcher, clock = self.kinds.matchers[0], self.matcher.clock
-        found = matcher.find_at(0, name, False, operands, len(buffers), read)
+        found = matcher.find_at(0, name, False, operands, results, read)
         if found is None or not clock:
             matcher.clock = clock
             return None
@@ -162,18 +171,18 @@ class Carrier(Following):
             if not buffer.outer:
                 buffer.name, buffer.base, buffer.extra = None, None, True
         self.names = {buffer.base: buffer for buffer in self.store.by_key.values() if buffer.base is not None}
-        self.done = 0
         self.kinds.restart()
-        self._kind_is()
+        self._kind_is(0)
         self.matcher.extra = extra
-        return self.kinds.match(name, False, operands, len(buffers), read)
+        return self.kinds.match(name, False, operands, results, read)
 
-    def _name(self, buffer, name, of=None):
+    def _name(self, buffer, name):
         buffer.name, buffer.extra = name, False
         if buffer.base is None:
             buffer.base = name
             self.names[name] = buffer
-        self._hold(buffer)
+        if buffer.base in self.plan.held:
+            self._hold(buffer)
 
     def _hold(self, buffer):
         if buffer.base in self.plan.held and not buffer.outer and buffer.hold is None:
@@ -183,8 +192,7 @@ class Carrier(Following):
 
     def _another_kind(self, index):
         """Its plan goes on from call `index`: first it holds what it needs, and lets go of what it has away by then."""
-        self._kind_is()
-        self.done = index + 1
+        self._kind_is(index + 1)
         for buffer in list(self.names.values()):
             if not buffer.away:
                 self._hold(buffer)
@@ -197,10 +205,10 @@ class Carrier(Following):
         """Actions up to the next recorded call; none while the track is lost."""
         if self.matcher.lost:
             return
-        while self.done <= self.matcher.clock and self.done < len(self.plan.before):
-            for kind, target in self.plan.before[self.done]:
+        while self.due <= self.matcher.clock:
+            for kind, target in self.plan.before[self.due]:
                 self._do(kind, target)
-            self.done += 1
+            self.due = self.plan.due[self.due + 1]
 
     def _do(self, kind, target):
         if kind == "again":
@@ -232,7 +240,7 @@ class Carrier(Following):
     def _pack(self, tensor):
         if not isinstance(tensor, torch.Tensor) or not has_storage(tensor):
             return Kept(tensor)
-        buffer = self.store.known(tensor)
+        buffer = self.store.by_key.get(key_of(tensor))
         self.matcher.packed(buffer and buffer.name)
         if buffer is None or buffer.outer:
             return Kept(tensor)

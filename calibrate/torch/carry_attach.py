@@ -24,7 +24,8 @@ class Attaching:
         return self
 
     def _optimizer_steps(self, *_):
-        self.end()
+        if not in_backward():  # a step for one parameter, in a hook of its gradient, is a part of backward
+            self.end()
 
     def detach(self):
         self.end()

@@ -1,4 +1,4 @@
-"""What carrier and watcher share: a context around a part of a training loop, in which every call and every saved tensor is seen.
+"""What carrier and watcher share: a context around a part of a training loop, which sees every call and saved tensor.
 
 A context holds one or more pieces. A piece begins with the first forward call, and a new one at the first forward call
 after a backward. What lives across that cut belongs to nobody in the next piece, as parameters do.
@@ -9,7 +9,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from carry_attach import Attaching, current_mode, leave_modes
 from carry_buffers import Kept, Ticket, version_of
 from carry_making import Making
-from carry_storage import has_storage, key_of, overwritten_error, untyped_of
+from carry_storage import FOLLOWED, has_storage, key_of, overwritten_error
 from carry_store import Store
 from versions import running_backward
 
@@ -117,17 +117,22 @@ class Following(Attaching, Making, TorchDispatchMode):
 
     def _read(self, tensors):
         """Those that a call reads and we follow; their Buffers, filled, each once; and whether there are others."""
-        read, operands, opaque, store = [], [], False, self.store
+        read, operands, opaque, known = [], [], False, self.store.by_key
         for tensor in tensors:
-            if not has_storage(tensor):
+            try:
+                buffer = known.get(key_of(tensor))
+            except NotImplementedError:  # a sparse tensor, or one of another library
                 opaque = True
                 continue
-            key = key_of(tensor)
-            if self.numbers and key in self.numbers:
-                continue
-            buffer = store.by_key.get(key) or store.add(untyped_of(tensor), True)
+            if buffer is None or not FOLLOWED.get(type(tensor)):
+                if not has_storage(tensor):
+                    opaque = True
+                    continue
+                if self.numbers and key_of(tensor) in self.numbers:
+                    continue
+                buffer = self.store.find(tensor)
             if buffer.away or buffer.arrives is not None:
-                store.storage_of(buffer)
+                self.store.storage_of(buffer)
             read.append(tensor)
             if buffer not in operands:
                 operands.append(buffer)

@@ -99,7 +99,8 @@ class Making:
 
     def _new(self, tensor, index, caught, signature):
         buffer = self.store.add(untyped_of(tensor), False)
-        buffer.unwritten = signature.takes and buffer.nbytes > 0
+        if signature.takes and buffer.nbytes > 0:
+            buffer.unwritten = self.store.taken = True
         if caught is not None:
             buffer.sound = True
             buffer.makers = ((caught, index),)

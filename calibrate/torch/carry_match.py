@@ -58,14 +58,19 @@ class Matcher:
 
     def find(self, op, backward, operands, results, read):
         """As match, and the clock stays."""
-        self.backward = backward
-        for index in range(self.clock, min(self.clock + WINDOW, len(self.calls))):
+        self.backward, clock = backward, self.clock
+        if self.is_next(op, operands, results, read):
+            return clock
+        for index in range(clock + 1, min(clock + WINDOW, len(self.calls))):
             call = self.calls[index]
-            # `backward()` makes its first gradient before autograd's engine runs: the very next call may say either.
-            phase = call.backward == backward or index == self.clock
-            if call.op == op and phase and self._flows(call, operands, results, read):
+            if call.op == op and call.backward == backward and self._flows(call, operands, results, read):
                 return index
         return None
+
+    def is_next(self, op, operands, results, read):
+        """Nearly always. In either phase: `backward()` makes its first gradient before autograd's engine runs."""
+        calls, clock = self.calls, self.clock
+        return clock < len(calls) and calls[clock].op == op and self._flows(calls[clock], operands, results, read)
 
     def find_at(self, clock, *call):
         self.clock = clock
@@ -96,10 +101,13 @@ class Matcher:
     def _flows(self, call, operands, results, read):
         if len(call.deps) != len(operands) or len(call.results) != results:
             return False
+        known = True
         for buffer, dep in zip(operands, call.deps):
-            if buffer.name != dep and not self._may_be(buffer, dep):
-                return False
-        return call.dims is None or call.dims == [tensor.dim() for tensor in read]
+            if buffer.name != dep:
+                if not self._may_be(buffer, dep):
+                    return False
+                known = False
+        return known or call.dims is None or call.dims == [tensor.dim() for tensor in read]
 
     def _may_be(self, buffer, dep):
         if buffer.name is not None:

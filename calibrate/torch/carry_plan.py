@@ -42,6 +42,9 @@ class CarriedPlan:
             self.before[index[name]] = [(kind, target) for kind, target in actions]
         self.held = set(content.get("held", []))
         self.index = index
+        self.due = [len(self.calls) + 1] * (len(self.calls) + 2)  # by call: the next one, or itself, that has actions before it
+        for number in range(len(self.calls), -1, -1):
+            self.due[number] = number if self.before[number] else self.due[number + 1]
 
     def _check_calls(self, where):
         """Each call reads what is there, and numbers are numbers."""

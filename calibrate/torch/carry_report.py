@@ -6,7 +6,8 @@ from calls import tensors_in
 from carry_notice import place_of_user
 from carry_storage import rounded, untyped_of
 
-PLACES = 20  # calls of a name whose place is looked up
+PLACES = 20    # calls of a name whose place is looked up
+MOST_TOLD = 5  # extra calls in the text
 
 
 class Report:
@@ -64,12 +65,14 @@ class Report:
         self.contexts.append({
             "seconds": time.perf_counter() - self.begun, "matched": matcher.matched, "extra": matcher.extra,
             "missing": matcher.clock - matcher.matched, "counted_peak_bytes": self.peak,
-            "lost_at": None if lost is None else plan.calls[min(lost, len(plan.calls) - 1)].id, "kind": kinds.now, **store.counts})
+            "lost_at": None if lost is None else plan.calls[min(lost, len(plan.calls) - 1)].id, "kind": kinds.now,
+            **store.counts})
 
     def dict(self):
         return {"format": "spillway-carried", "version": 1, "network": self.plan.graph, "strategy": self.plan.strategy,
                 "capacity_bytes": self.plan.cap, "predicted_peak_bytes": self.plan.peak,
-                "predicted_step_ns": self.plan.step_ns, "contexts": self.contexts, "extra_calls": self.extras, "extra_places": self.places, "said": self.said,
+                "predicted_step_ns": self.plan.step_ns, "contexts": self.contexts, "extra_calls": self.extras,
+                "extra_places": self.places, "said": self.said,
                 "kinds": [{"network": plan.graph, "strategy": plan.strategy, "capacity_bytes": plan.cap,
                            "predicted_peak_bytes": plan.peak, "predicted_step_ns": plan.step_ns} for plan in self.plans]}
 
@@ -79,16 +82,17 @@ class Report:
         for number, plan in enumerate(self.plans[1:], 2):
             lines.append("kind %d: predicted peak %.1f of %.1f MB" % (number, plan.peak / 1e6, plan.cap / 1e6))
         for number, context in enumerate(self.contexts):
+            kind = " (kind %d)" % (context["kind"] + 1) if len(self.plans) > 1 else ""
             line = "context %d%s: %d calls matched, %d extra, %d missing; %d out, %d in, %d run again" % (
-                number + 1, " (kind %d)" % (context["kind"] + 1) if len(self.plans) > 1 else "", context["matched"], context["extra"], context["missing"], context["out"], context["in"],
+                number + 1, kind, context["matched"], context["extra"], context["missing"], context["out"], context["in"],
                 context["replayed"])
             if self.count:
                 line += "; counted peak %.1f MB" % (context["counted_peak_bytes"] / 1e6)
             if context["lost_at"]:
                 line += "; track lost at '%s'" % context["lost_at"]
             lines.append(line)
-        for key, count in self.extras.items():
-            lines.append("extra: %s, %d times, at %s" % (key, count, ", ".join(self.places[key])))
+        for name, count in sorted(self.extras.items(), key=lambda pair: -pair[1])[:MOST_TOLD]:
+            lines.append("not recorded: %s, %d times, at %s" % (name, count, ", ".join(self.places[name])))
         return "\n".join(lines + self.said)
 
 

@@ -3,11 +3,9 @@
 Nothing here decides. `leave` and `bring` do what a plan asks for, as far as that is safe; whoever needs a buffer that is
 away gets it back by `storage_of`. So a mistaken plan costs memory or time, never numbers.
 """
-import torch
-
 from carry_again import Again, operands_of
 from carry_buffers import Buffer
-from carry_storage import alive, key_of, over, untyped_of
+from carry_storage import alive, key_of, untyped_of
 
 
 class Store(Again):
@@ -18,6 +16,7 @@ class Store(Again):
         self.by_key = {}              # by the storage's address; the Buffer's weak reference keeps it from being used again
         self.gone = {}                # by id: the buffers that are away
         self.order = 0
+        self.taken = False            # whether any buffer was unwritten
         self.counts = {"out": 0, "in": 0, "again": 0, "replayed": 0, "emptied": 0, "kept": 0, "fetched": 0}
 
     # Names of storages.
@@ -81,10 +80,12 @@ class Store(Again):
             return
         # In this order: an interrupt in between leaves a storage that is known as empty, never the other way round.
         buffer.emptied, buffer.away = buffer.weak, True
+        self.gone[id(buffer)] = buffer
         try:
             storage.resize_(0)
         except RuntimeError:  # numpy looks into it, or another process
             buffer.emptied, buffer.away = None, False
+            del self.gone[id(buffer)]
             if buffer.wanted():
                 buffer.hold = storage
             self.counts["kept"] += 1

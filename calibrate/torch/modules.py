@@ -9,6 +9,9 @@ from torch.nn.modules import module as hooks_of_all
 from calls import tensors_in
 
 
+CURRENT_NODE = getattr(torch._C, "_current_autograd_node", None)
+
+
 def names_of(modules):
     """Paths by module. One network needs no prefix; of several, each has its class and number."""
     names = {}
@@ -36,6 +39,11 @@ class ModuleNames:
     @property
     def running(self):
         return bool(self._running)
+
+    def may_claim(self):
+        """In backward: whether the node that runs is a module's. PyTorch 1.13 does not tell: the next module takes all."""
+        node = None if CURRENT_NODE is None else CURRENT_NODE()
+        return not self._running and (node is None or id(node) in self._claimed)
 
     def __enter__(self):
         self._handles = [hooks_of_all.register_module_forward_pre_hook(self._begins),

@@ -9,6 +9,7 @@ those copies are not in the times.
 import json
 import os
 import sys
+import weakref
 
 import torch
 
@@ -26,12 +27,12 @@ from watch_piece import Piece
 
 
 class Watcher(Following):
-    def __init__(self, path, device=None, optimizer=None, name=None, samples=None, count=False):
+    def __init__(self, path, device=None, optimizer=None, name=None, samples=None, kinds=1, count=False):
         self.device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
         super().__init__(copies_for(self.device, 0), True, lambda *_: None)
         self.path, self.name, self.samples, self.count = path, name, samples, count
         self.optimizers = [optimizer] if optimizer is not None else []
-        self.seen, self.piece, self.done, self.broken = SeenKinds(), None, False, False
+        self.seen, self.piece, self.done, self.broken = SeenKinds(kinds), None, False, False
         self.versions, self.peak, self.call = None, 0, None
         self.entering, self.batch = None, None  # the module whose forward begins; samples of the model's first input
 
@@ -49,15 +50,25 @@ class Watcher(Following):
 
     def _before_forward(self, module, inputs):
         self.entering = module
-        first = next(iter(flat(inputs, {})), None) if module is self.model() else None
-        self.batch = first.shape[0] if first is not None and first.dim() else self.batch
+        self._samples_of(module, inputs)
         super()._before_forward(module, inputs)
         self.entering = None
 
     def _forward_of(self, module, inputs):
+        if self.model() is None and self.open and not self.begun:  # a context without attach: its first module is the model
+            self.model, self.name = weakref.ref(module), self.name or type(module).__name__
+            self.versions = None
         self.entering = module
+        self._samples_of(module, inputs)
         super()._forward_of(module, inputs)
         self.entering = None
+
+    def _samples_of(self, module, inputs):
+        if module is self.model():
+            first = next(iter(flat(inputs, {})), None)
+            self.batch = first.shape[0] if first is not None and first.dim() else self.batch
+            if self.piece is not None:
+                self.piece.samples = self.batch
 
     def begin(self):
         if self.open:
@@ -169,10 +180,10 @@ def kinds_in_words(kinds):
     return "%d kinds of step, seen %s times" % (len(kinds), ", ".join(str(kind.seen) for kind in kinds))
 
 
-def watch(path, device=None, optimizer=None, name=None, samples=None, count=False):
-    """A watcher, which writes the recording `path` once it has seen each kind of step three times.
+def watch(path, device=None, optimizer=None, name=None, samples=None, kinds=1, count=False):
+    """A watcher, which writes the recording `path` once it has seen each kind of step three times, and at least `kinds`.
 
     `optimizer`: whose states count; from PyTorch 2.0 on an attached watcher finds it. `samples` of a step: those of the
     model's first input, unless given.
     """
-    return Watcher(path, device, optimizer, name, samples, count)
+    return Watcher(path, device, optimizer, name, samples, kinds, count)

@@ -5,15 +5,16 @@ from front import written
 from running import spread_of, varying
 
 ALIKE = 3     # pieces of a kind that make its recording
+STARTING = 2   # first pieces, which often differ from all others and then are no kind
 KEPT = 9      # of those, the last ones count
 PATIENCE = 5  # times as many pieces as the first kind took: then rare kinds are given up
 
 
 class Kind:
-    """Pieces with the same calls. The largest is the recording; times are those of pieces of its sizes."""
+    """Pieces with the same calls. The last of the largest is the recording; times are those of pieces of its sizes."""
 
-    def __init__(self):
-        self.seen, self.pieces = 0, []
+    def __init__(self, number):
+        self.seen, self.pieces, self.first_at = 0, [], number
 
     def add(self, piece):
         self.seen += 1
@@ -22,11 +23,10 @@ class Kind:
             return
         if self.pieces and size > self.pieces[0].size:
             self.pieces = []
-        piece.size = size
-        if self.pieces:  # its times are all that is new
-            piece.scalars = [node["scalars"] for node in piece.nodes]
-            piece.nodes = piece.values = None
-        self.pieces = self.pieces[:1] + self.pieces[1:][-(KEPT - 2):] + [piece] if self.pieces else [piece]
+        piece.size, piece.scalars = size, [node["scalars"] for node in piece.nodes]
+        for earlier in self.pieces:  # of which times and scalars are all that is needed
+            earlier.nodes = earlier.values = None
+        self.pieces = [piece] + self.pieces[:KEPT - 1]
 
     def complete(self):
         return self.seen >= ALIKE
@@ -34,7 +34,7 @@ class Kind:
     def finished(self):
         first = self.pieces[0]
         times = [piece.seconds for piece in self.pieces]
-        scalars = [[node["scalars"] for node in first.nodes]] + [piece.scalars for piece in self.pieces[1:]]
+        scalars = [piece.scalars for piece in reversed(self.pieces)]
         for index, node in enumerate(first.nodes):
             node["ns"] = round(1e9 * statistics.median(row[index] for row in times))
             workspaces = getattr(first.clock, "workspaces", [])
@@ -47,12 +47,13 @@ class Kind:
 class SeenKinds:
     """Pieces come in by `add`. A cycle is what lies between two updates of the weights, as far as they can be seen."""
 
-    def __init__(self):
+    def __init__(self, least):
         self.by_calls, self.cycle, self.count, self.first_at = {}, set(), 0, None
+        self.least = least
 
     def add(self, piece):
         key = piece.kind()
-        kind = self.by_calls.setdefault(key, Kind())
+        kind = self.by_calls.setdefault(key, Kind(self.count))
         kind.add(piece)
         self.count += 1
         self.cycle.add(key)
@@ -60,12 +61,13 @@ class SeenKinds:
             self.first_at = self.count
 
     def enough(self, new_cycle):
-        """Before the next piece. Each kind of the last cycle is complete, and each that came twice."""
-        if self.first_at is None:
+        """Before the next piece. Each kind of the last cycle is complete, and each other one but for those of the start."""
+        if len(self.complete()) < self.least:
             return False
         if self.count >= PATIENCE * self.first_at:
             return True
-        waiting = [key for key, kind in self.by_calls.items() if not kind.complete() and (kind.seen > 1 or key in self.cycle)]
+        waiting = [key for key, kind in self.by_calls.items() if not kind.complete()
+                   and (kind.seen > 1 or kind.first_at >= STARTING or key in self.cycle)]
         if new_cycle:
             self.cycle = set()
             return not waiting

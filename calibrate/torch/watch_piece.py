@@ -1,6 +1,4 @@
 """One piece of a running loop, written down call by call: nodes and values as a recording has them."""
-import torch
-
 from calls import bytes_of, draws_numbers, layout_of, scalars_of, tensors_in
 from carry_storage import key_of, untyped_of
 from modules import ModuleNames
@@ -68,7 +66,7 @@ class Piece:
         node = {"id": "%d:%s" % (number, op.replace("aten.", "")), "op": op, "module": self.modules.here, "pass": phase,
                 "deps": deps, "results": []}
         self.nodes.append(node)
-        if in_backward and not self.modules.running:
+        if in_backward and self.modules.may_claim():
             self._unclaimed.append(number)
         for place, buffer in enumerate(buffers):
             self._result(node, buffer, "%d.%d" % (number, place))

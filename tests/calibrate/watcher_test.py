@@ -9,6 +9,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 
 import torch
 from torch import nn
@@ -33,6 +34,15 @@ TESTS = []
 def test(function):
     TESTS.append(function)
     return function
+
+
+def test_of_the_newest(function):
+    """Slow on PyTorch 1.13: there in the deep tier."""
+    return function if OLD and not DEEP else test(function)
+
+
+def deep_test(function):
+    return test(function) if DEEP else function
 
 
 class Loop:
@@ -87,10 +97,10 @@ class Loop:
 class Watched:
     """A recording made in place, in a folder, and plans of it."""
 
-    def __init__(self, folder, name, how="attach", **loop):
+    def __init__(self, folder, name, how="attach", kinds=1, **loop):
         self.path = os.path.join(folder, "step.json")
-        self.watcher = spillway_torch.watch(self.path, device="cpu", count=True)
-        self.said = io.StringIO()
+        self.watcher = spillway_torch.watch(self.path, device="cpu", kinds=kinds, count=True)
+        self.said, self.peak = io.StringIO(), None
         with contextlib.redirect_stderr(self.said):
             self.loop = Loop(name, **{how: self.watcher}, **loop)
             self.watcher.finish()
@@ -98,8 +108,9 @@ class Watched:
             self.step = json.load(file)
 
     def plan(self, share, link="1 GB/s", strategy="best"):
-        peak = self._plan(10 ** 9, link, "in-core")["peak_bytes"]
-        return self._plan(int(peak * share), link, strategy)
+        if self.peak is None:
+            self.peak = self._plan(10 ** 9, link, "in-core")["peak_bytes"]
+        return self._plan(int(self.peak * share), link, strategy)
 
     def _plan(self, memory, link, strategy):
         scenario, out = self.path + ".yaml", self.path + ".plan"
@@ -117,9 +128,9 @@ def carried(plan, name, how="attach", **loop):
     return carrier, Loop(name, **{how: carrier}, **loop)
 
 
-def within_caps(carrier, plan):
+def within_caps(carrier, plan, first=0):
     caps = [kind["capacity_bytes"] for kind in [plan] + plan.get("more", [])]
-    return all(context["counted_peak_bytes"] <= caps[context["kind"]] for context in carrier.account.contexts)
+    return all(context["counted_peak_bytes"] <= caps[context["kind"]] for context in carrier.account.contexts[first:])
 
 
 def nothing_left():
@@ -157,8 +168,10 @@ def what_a_recorder_says_and_what_a_watcher_says(folder):
     alone = spillway_torch.record(lambda *batch: loss(network, *batch), draw(samples), update, how="run", repetitions=2)
     last = step["nodes"].pop()
     assert last["op"] == "aten._local_scalar_dense.default" and last["pass"] == "update"  # loss.item()
-    for key in ("op", "pass", "module", "inputs", "scalars"):
-        assert [node[key] for node in step["nodes"]] == [node[key] for node in alone["nodes"]], key
+    for key in ("op", "pass", "inputs", "scalars", "module"):
+        said = [[node[key] for node in recording["nodes"] if key != "module" or node["pass"] == "forward" or not OLD]
+                for recording in (step, alone)]
+        assert said[0] == said[1], key
     bytes_of = lambda recording: [[r.get("bytes") for r in node["results"]] for node in recording["nodes"]]
     assert bytes_of(step) == bytes_of(alone)
     assert sorted(v.get("name", "") for v in step["values"] if v.get("class") == "weight") == sorted(
@@ -167,7 +180,7 @@ def what_a_recorder_says_and_what_a_watcher_says(folder):
     assert any(any(each) for each in ends)  # the loop holds its gradients when the context ends
 
 
-@test
+@test_of_the_newest
 def micro_batches_are_two_kinds_in_one_plan(folder):
     """Accumulation of three: the first has no gradients yet. The kind is found at the first call that differs."""
     for name, how in ([("unet", "attach"), ("attention", "narrow"), ("odd", "attach")] if DEEP else [("attention", "narrow")]):
@@ -175,7 +188,7 @@ def micro_batches_are_two_kinds_in_one_plan(folder):
         watched = Watched(folder, name, how=how, steps=4, micro=3)
         assert watched.loop.same(plain), name
         assert len(watched.step.get("more", [])) == (2 if OLD and how == "attach" else 1), watched.said.getvalue()
-        for share, link in [(0.75, "1 GB/s"), (0.7, "20 GB/s")]:
+        for share, link in [(0.75, "1 GB/s"), (0.7, "20 GB/s")][:2 if DEEP else 1]:
             plan = watched.plan(share, link)
             carrier, loop = carried(plan, name, how, steps=3, micro=3)
             assert loop.same(plain if len(plain.losses) == len(loop.losses) else Loop(name, steps=3, micro=3)), name
@@ -185,7 +198,7 @@ def micro_batches_are_two_kinds_in_one_plan(folder):
             assert within_caps(carrier, plan), (name, share, [c["counted_peak_bytes"] for c in contexts], plan["capacity_bytes"])
 
 
-@test
+@test_of_the_newest
 def wide_contexts_with_prefix_and_optimizer(folder):
     """zero_grad before, clip and AdamW after, two micro batches inside: a cut at the second forward."""
     options = dict(how="wide", micro=2, set_to_none=False)
@@ -199,11 +212,11 @@ def wide_contexts_with_prefix_and_optimizer(folder):
     assert loop.same(plain)
     contexts = carrier.account.contexts
     assert len(contexts) == 12, len(contexts)
-    assert all(context["missing"] == 0 and context["extra"] == 0 for context in contexts[4:]), contexts[4:]
-    assert within_caps(carrier, plan)
+    assert all(context["missing"] == 0 and context["extra"] <= 2 for context in contexts[4:]), contexts[4:]  # a batch drawn
+    assert within_caps(carrier, plan, 2)  # the first step is of no kind: it makes gradients and states
 
 
-@test
+@deep_test
 def scaled_losses(folder):
     """GradScaler makes its scale in the first context: calls more, in the middle."""
     if OLD:
@@ -226,17 +239,18 @@ class Masked(nn.Module):
     def __init__(self):
         super().__init__()
         self.words, self.wide, self.head = nn.Embedding(50, 64), nn.Linear(64, 256), nn.Linear(256, 50)
+        self.more = nn.Sequential(*[part for _ in range(4) for part in (nn.Linear(256, 256), nn.Tanh())])
 
     def forward(self, x):
         y = self.words(x).tanh()
         if (x == 0).any():
             y = y * (x != 0).to(y.dtype).unsqueeze(-1)
             y = y - y.mean(1, keepdim=True)
-        return self.head(F.gelu(self.wide(y))).transpose(1, 2)
+        return self.head(self.more(F.gelu(self.wide(y)))).transpose(1, 2)
 
 
 def padded(samples):
-    x = torch.randint(1, 50, (samples, 24 + int(torch.randint(0, 8, ())), ))
+    x = torch.randint(1, 50, (samples, 24 + 8 * int(torch.randint(0, 2, ()))))
     if torch.rand(()) < 0.5:
         x[0, 0] = 0
     return [x, x]
@@ -245,22 +259,22 @@ def padded(samples):
 NETWORKS["masked"] = (Masked, lambda network, x, y: F.cross_entropy(network(x), y), padded, 16)
 
 
-@test
+@test_of_the_newest
 def branches_on_data_and_other_lengths(folder):
     plain = Loop("masked", steps=16)
-    watched = Watched(folder, "masked", steps=16)
+    watched = Watched(folder, "masked", "narrow", kinds=2, steps=16)
     assert watched.loop.same(plain)
     assert len(watched.step["more"]) == 1, watched.said.getvalue()
-    plan = watched.plan(0.8)
-    carrier, loop = carried(plan, "masked", steps=16)
+    plan = watched.plan(0.9)
+    carrier, loop = carried(plan, "masked", "narrow", steps=16)
     assert loop.same(plain)
     contexts = carrier.account.contexts
     assert {context["kind"] for context in contexts} == {0, 1}
-    assert all(context["extra"] == 0 and context["missing"] == 0 for context in contexts) or OLD, contexts
+    assert all(context["extra"] == 0 and context["missing"] == 0 for context in contexts), contexts
     assert within_caps(carrier, plan)
 
 
-@test
+@test_of_the_newest
 def saved_tensors_are_on_the_host_while_it_records(folder):
     """Maps of 1 MiB and more: the device holds less than plain training does, and the recording is of plain training."""
     def maps(samples):
@@ -309,12 +323,173 @@ def plans_of_kinds_that_are_none_are_refused(folder):
             raise AssertionError(words)
 
 
+class Alone:
+    """A recording of `record`, planned."""
+
+    def __init__(self, folder, name, share, change=None):
+        make, loss, draw, samples = NETWORKS[name]
+        torch.manual_seed(1)
+        network, batch = make().train(), draw(samples)
+        if change is not None:
+            change(network)
+        recorded = spillway_torch.record(lambda *parts: loss(network, *parts), batch,
+                                         lambda: network.zero_grad(set_to_none=True), how="run", repetitions=2)
+        watched = Watched.__new__(Watched)
+        watched.path, watched.peak = os.path.join(folder, "alone.json"), None
+        with open(watched.path, "w") as file:
+            json.dump(recorded, file)
+        self.plan = watched.plan(share)
+
+
+def measured(number):
+    """A change of a network: a mean of what its layer `number` gives."""
+    def change(network):
+        layers = [module for module in network.modules() if not list(module.children())]
+        layers[number].register_forward_hook(lambda _, inputs, result: result.detach().abs().mean() and None)
+    return change
+
+
+def peaks(carrier):
+    return [context["counted_peak_bytes"] for context in carrier.account.contexts]
+
+
+@deep_test
+def calls_more_and_calls_less_in_a_transformer(folder):
+    """A mean after each layer in turn; and each such call recorded, then left out by the loop. Abs, mean, and its number."""
+    plan = Alone(folder, "attention", 0.7).plan
+    usual = max(peaks(carried(plan, "attention", "narrow", steps=1)[0]))
+    layers = len([module for module in NETWORKS["attention"][0]().modules() if not list(module.children())])
+    for number in range(layers):
+        carrier, loop = carried(plan, "attention", "narrow", steps=1, change=measured(number))
+        assert loop.same(Loop("attention", steps=1, change=measured(number))), number
+        context = carrier.account.contexts[0]
+        assert context["missing"] == 0 and context["extra"] == 3 and peaks(carrier)[0] <= usual * 1.1, (number, context)
+        assert "watcher_test.py" in carrier.report() and "aten.mean.default" in carrier.account.places
+        carrier, loop = carried(Alone(folder, "attention", 0.7, measured(number)).plan, "attention", "narrow", steps=1)
+        assert loop.same(Loop("attention", steps=1)), number
+        context = carrier.account.contexts[0]
+        assert context["extra"] == 0 and context["missing"] == 3 and peaks(carrier)[0] <= usual * 1.1, (number, context)
+
+
+@deep_test
+def the_plan_is_on_again_at_the_next_context(folder):
+    """Every second step loses the track in the middle of forward; those in between are as planned."""
+    plan, count = Alone(folder, "unet", 0.65).plan, [0]
+
+    def change(network):
+        count[0] = 0
+
+        def logs(_, inputs, result):
+            count[0] += 1
+            if count[0] % 2 == 0:
+                for _ in range(40):
+                    result.detach().abs().mean()
+        network.bottom.register_forward_hook(logs)
+
+    carrier, loop = carried(plan, "unet", "narrow", steps=4, change=change)
+    assert loop.same(Loop("unet", steps=4, change=change))
+    contexts = carrier.account.contexts
+    assert [context["lost_at"] is not None for context in contexts] == [False, True, False, True]
+    assert all(context["missing"] == 0 for context in contexts), contexts
+    assert max(peaks(carrier)[::2]) <= plan["capacity_bytes"]
+
+
+def parameters_after(step, carrier, name="unet", steps=2):
+    """`step(network, forward)` trains once; forward() gives the loss of the step's batch."""
+    make, loss, draw, samples = NETWORKS[name]
+    torch.manual_seed(1)
+    network = make().train()
+    if carrier is not None:
+        carrier.attach(network)
+    train = step(network)
+    for _ in range(steps):
+        batch = draw(samples)
+        train(lambda: loss(network, *batch))
+    if carrier is not None:
+        carrier.detach()
+        assert nothing_left()
+    return list(network.state_dict().values()) + [torch.get_rng_state()]
+
+
+def by_closure(network):
+    optimizer = torch.optim.LBFGS(network.parameters(), lr=0.1, max_iter=3)
+
+    def train(forward):
+        def closure():
+            optimizer.zero_grad(set_to_none=True)
+            loss = forward()
+            loss.backward()
+            return loss
+        optimizer.step(closure)
+    return train
+
+
+def by_two_passes(network):
+    """Sharpness-aware: a step up along the gradient, a second pass there, and back."""
+    optimizer = torch.optim.SGD(network.parameters(), lr=0.05)
+
+    def train(forward):
+        forward().backward()
+        with torch.no_grad():
+            moved = [(p, 0.01 * p.grad) for p in network.parameters()]
+            for parameter, by in moved:
+                parameter.add_(by)
+        optimizer.zero_grad(set_to_none=True)
+        forward().backward()
+        with torch.no_grad():
+            for parameter, by in moved:
+                parameter.sub_(by)
+        optimizer.step()
+        optimizer.zero_grad(set_to_none=True)
+    return train
+
+
+def inside_backward(network):
+    """Each parameter is updated, and its gradient dropped, as soon as the gradient is there."""
+    optimizers = {p: torch.optim.SGD([p], lr=0.05) for p in network.parameters()}
+
+    def update(parameter):
+        optimizers[parameter].step()
+        optimizers[parameter].zero_grad(set_to_none=True)
+
+    for parameter in network.parameters():
+        parameter.register_post_accumulate_grad_hook(update)
+    return lambda forward: forward().backward()
+
+
+@deep_test
+def closures_and_several_passes_and_updates_inside_backward(folder):
+    plan = Alone(folder, "unet", 0.65).plan
+    for step, contexts in ((by_closure, 6), (by_two_passes, 4), (inside_backward, 2)):
+        if OLD and step is inside_backward:
+            continue
+        carrier = spillway_torch.apply(plan, device="cpu", count=True)
+        found = parameters_after(step, carrier)
+        assert all(torch.equal(a, b) for a, b in zip(found, parameters_after(step, None))), step.__name__
+        told = carrier.account.contexts
+        assert len(told) >= contexts and sum(c["matched"] > 90 and c["lost_at"] is None for c in told) == contexts, (step, told)
+        assert max(peaks(carrier)) <= plan["capacity_bytes"] or step is by_closure, (step, peaks(carrier))  # its own vectors
+
+
+@test
+def the_mode_alone_changes_nothing(folder):
+    """Of an empty plan: parameters, buffers, random state, and nothing copied or run again."""
+    for name in list(NETWORKS) if DEEP else ["odd"]:
+        make, loss, draw, samples = NETWORKS[name]
+        empty = {"format": "spillway-carry", "version": 1, "network": name, "capacity_bytes": 1, "peak_bytes": 1,
+                 "step_time_ns": 1, "host_bytes": 0, "values": [], "calls": [], "before": {}}
+        carrier, loop = carried(empty, name, "wide", steps=3)
+        assert loop.same(Loop(name, steps=3)), name
+        assert all(context["out"] == context["replayed"] == context["emptied"] == 0 for context in carrier.account.contexts)
+
+
 def main():
     torch.set_num_threads(1)
     failed = 0
     chosen = [each for each in TESTS if not sys.argv[1:] or each.__name__ in sys.argv[1:]]
     for each in chosen:
         with tempfile.TemporaryDirectory() as folder:
+            begin = time.process_time()
             try:
                 each(folder)
             except AssertionError:
@@ -322,6 +497,8 @@ def main():
                 traceback.print_exc()
                 print("FAILED: %s" % each.__name__)
                 failed += 1
+            if DEEP:
+                print("%5.1f s of processor: %s" % (time.process_time() - begin, each.__name__))
     print("%d tests, %d failed, PyTorch %s" % (len(chosen), failed, torch.__version__))
     return failed > 0
 
