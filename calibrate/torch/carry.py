@@ -257,7 +257,10 @@ class Carrier(Following):
             self.notices.unpacked()
         self._act()  # what the plan does before the node's first call comes first
 
-    def report(self):
+    def report(self, path=None):
+        """What happened, as text. With a path also as JSON, for `spillway validate --torch`."""
+        if path is not None:
+            self.account.write(path)
         return self.account.text()
 
 

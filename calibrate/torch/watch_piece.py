@@ -1,8 +1,9 @@
 """One piece of a running loop, written down call by call: nodes and values as a recording has them."""
-from calls import bytes_of, draws_numbers, layout_of, scalars_of, tensors_in
+from calls import bytes_of, draws_again, draws_numbers, layout_of, scalars_of, tensors_in
 from carry_storage import key_of, untyped_of
+from clocks import HostClock, MemoryClock
 from modules import ModuleNames
-from recorder import EventClock, HostClock, make_phases_one_after_another
+from recorder import make_phases_one_after_another
 from roles import classify, named_tensors, parameters_of
 from storages import Lifetimes
 
@@ -24,7 +25,7 @@ class Piece:
 
     def __init__(self, found, device, entering, samples):
         self.nodes, self.values, self.unseen, self.notes = [], [], [], []
-        self.clock = EventClock(device) if device.type == "cuda" else HostClock()
+        self.clock = MemoryClock(device) if device.type == "cuda" else HostClock()
         self.found, self.leaves, self.samples = found, {}, samples
         self.roles = {untyped_of(tensor)._cdata: role for tensor, role in named_tensors(found)}
         self.modules = ModuleNames(found.modules, self._claim)
@@ -72,7 +73,7 @@ class Piece:
             self._result(node, buffer, "%d.%d" % (number, place))
         node.update(inputs=inputs, scalars=scalars_of(args, kwargs), outputs=[layout_of(t) for t in tensors_in(result)])
         if draws_numbers(function, args, kwargs):
-            node.update(recompute=False, random=True, replay=True)
+            node.update({"random": True, "replay": True} if draws_again(function) else {"random": True, "recompute": False})
 
     def _result(self, node, buffer, name):
         if buffer.name is not None:

@@ -45,8 +45,8 @@ struct Carried {
 Carried CarriedOut(const Program& program, const TrainingStep& step);
 
 // The file. `recording`: the text of the recording that the step was read from as its kind `kind` (0: the file's own; from
-// 1 on those of its `more`). Its calls and values come along, so that the file stands alone. REQUIRES: `evaluation` is
-// feasible.
+// 1 on those of its `more`). Its calls and values come along, so that the file stands alone. Throws UserError, naming the
+// decision, if a framework cannot carry the plan out (sim/plan/carried.h). REQUIRES: `evaluation` is feasible.
 std::string CarryJson(const Evaluation& evaluation, const Plan& plan, const TrainingStep& step,
                       const std::string& recording, std::size_t kind, const DumpedPoint& point);
 

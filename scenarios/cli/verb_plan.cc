@@ -60,6 +60,37 @@ std::string CarriedPlan(const PreparedRun& run, const PointResult& best, std::si
                    {best.row.network, on.label, best.row.memory_limit});
 }
 
+// The step without a carrier, in the same memory; 0: it does not fit.
+Nanos PlainTime(const PreparedRun& run, const PointResult& best) {
+  const Point& at = run.points.front();
+  Problem problem = ProblemOf(run, at, best.step->step, at.machine, best.row.memory_limit);
+  problem.use_runtime = true;
+  problem.runtime = best.plan.runtime;
+  problem.runtime.framework_time = 0;
+  const Evaluation plain =
+      Evaluate(StartPlan(problem, "in-core", "torch"), problem, {.verify = false, .bounds = false, .timeline = false});
+  return plain.feasible ? plain.step_time : 0;
+}
+
+// What carrying a plan out costs, where the step fits without.
+std::string AdviceAgainst(const PreparedRun& run, const PointResult& best) {
+  const Nanos plain = PlainTime(run, best);
+  if (plain == 0 || plain > best.row.times.step) return "";
+  return fmt::format("carry out no plan: the step fits as it is and takes {}; under the carrier {}, at {} a call\n",
+                     FormatDuration(plain), FormatDuration(best.row.times.step),
+                     FormatDuration(best.plan.runtime.framework_time));
+}
+
+// Planners that ask for the runtime keep to what PyTorch can carry out, unless another one was named.
+void PlanWhatIsCarried(PreparedRun& run) {
+  for (Point& point : run.points) {
+    if (point.use_runtime || point.strategy == nullptr || !point.strategy->reads_runtime) continue;
+    point.use_runtime = true;
+    point.runtime = RuntimeByName("arena");
+    point.runtime.gaps = CarriedGaps::kAll;
+  }
+}
+
 // The scenario with another kind of its recorded step.
 PreparedRun PreparedKind(const ScenarioOptions& scenarios, const Document& kind) {
   Scenario scenario = LoadScenario(scenarios.files.front());
@@ -71,6 +102,7 @@ PreparedRun PreparedKind(const ScenarioOptions& scenarios, const Document& kind)
   PreparedRun run;
   run.keep_steps = false;
   Prepare(scenario, scenarios.overrides, run);
+  PlanWhatIsCarried(run);
   return run;
 }
 
@@ -134,11 +166,15 @@ ExitCode PlanCommand::RunRecording(const Document& document, Console& console) c
 template <typename PrepareKind>
 ExitCode PlanCommand::WriteCarried(const Document& recording, const PrepareKind& prepare, Console& console) const {
   std::vector<std::string> carried;
-  for (const Document& kind : RecordedKinds(recording)) {
+  const auto kinds = RecordedKinds(recording);
+  for (const Document& kind : kinds) {
     const PreparedRun run = prepare(kind, carried.size());
     const std::optional<PointResult> best = BestOf(run, scenarios_.Threads(), console);
     if (!best) return kExitNothingFits;
     carried.push_back(CarriedPlan(run, *best, carried.size()));
+    if (const std::string advice = AdviceAgainst(run, *best); !advice.empty()) {
+      console.err << (kinds.size() > 1 ? fmt::format("kind {}: ", carried.size()) : "") << advice;
+    }
   }
   WriteText(out_, JoinCarried(carried), console);
   return kExitDone;
@@ -153,6 +189,7 @@ ExitCode PlanCommand::Run(Console& console) const {
   }
   if (!link_.empty()) throw UserError("--link: only for a recorded step; a scenario has the key `link`");
   PreparedRun run = scenarios_.Prepare(console, false);
+  if (!carrier_.empty()) PlanWhatIsCarried(run);
   MustBeOnePlace(run, "plan");
   if (!carrier_.empty()) {
     MustBeRecorded(run);

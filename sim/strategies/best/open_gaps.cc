@@ -6,6 +6,7 @@
 #include <set>
 
 #include "hw/text/lists.h"
+#include "sim/plan/carried.h"
 #include "sim/strategies/best/gap_tables.h"
 
 namespace spillway {
@@ -67,6 +68,7 @@ void GapTables::AddOpenGapsFor(const StepFacts& facts, std::int32_t served) {
 
 void GapTables::AddOpenGap(const StepFacts& facts, TensorId tensor, std::int32_t served, OpId until) {
   Gap gap{.tensor = tensor, .after = facts.tables().last_use[Index(tensor)]};
+  if (!MayCarryGap(carried_, *facts.tables().step, gap.after, kNoOp)) return;
   gap.value = ValueOf(facts, tensor);
   gap.bytes = facts.tables().bytes[Index(tensor)];
   gap.may_recompute = true;
