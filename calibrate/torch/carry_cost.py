@@ -30,7 +30,8 @@ def measure_carrier(step, forward, batch, update=None, model=None, optimizer=Non
     more = min(carried[1:]) - min(plain[1:])  # the least disturbed of each
     matched = max(context["matched"] for context in carrier.account.contexts)
     cost = max(0, round(1e9 * more / max(1, matched)))
-    step.setdefault("machine", {})["carried_call_ns"] = cost
+    for kind in [step, *step.get("more", [])]:
+        kind.setdefault("machine", {})["carried_call_ns"] = cost
     return cost
 
 

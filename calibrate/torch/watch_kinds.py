@@ -90,6 +90,8 @@ def recording_of(kinds, name, samples, device):
         if piece.fixed_bytes:
             recording["fixed_bytes"] = piece.fixed_bytes
         recordings.append(recording)
+    for other in recordings[1:]:
+        other["machine"] = dict(recordings[0]["machine"])  # measured once
     if recordings[1:]:
         recordings[0]["more"] = recordings[1:]
     return recordings[0]

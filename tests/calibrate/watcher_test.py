@@ -140,7 +140,7 @@ def nothing_left():
 
 @test
 def a_running_loop_is_recorded_planned_and_carried_out(folder):
-    for name in list(NETWORKS) if DEEP else ["unet"]:
+    for name in [each for each in NETWORKS if each != "masked"] if DEEP else ["unet"]:
         plain = Loop(name, steps=5)
         watched = Watched(folder, name, steps=5)
         assert watched.loop.same(plain), name
@@ -182,18 +182,21 @@ def what_a_recorder_says_and_what_a_watcher_says(folder):
 
 @test_of_the_newest
 def micro_batches_are_two_kinds_in_one_plan(folder):
-    """Accumulation of three: the first has no gradients yet. The kind is found at the first call that differs."""
+    """Accumulation of three: the first has no gradients yet. The kind is found at the first call that differs.
+
+    Attached, the last is a third kind: it holds what comes between backward and the optimizer's step.
+    """
     for name, how in ([("unet", "attach"), ("attention", "narrow"), ("odd", "attach")] if DEEP else [("attention", "narrow")]):
         plain = Loop(name, steps=4, micro=3)
         watched = Watched(folder, name, how=how, steps=4, micro=3)
         assert watched.loop.same(plain), name
-        assert len(watched.step.get("more", [])) == (2 if OLD and how == "attach" else 1), watched.said.getvalue()
+        assert len(watched.step.get("more", [])) == (2 if how == "attach" else 1), watched.said.getvalue()
         for share, link in [(0.75, "1 GB/s"), (0.7, "20 GB/s")][:2 if DEEP else 1]:
             plan = watched.plan(share, link)
             carrier, loop = carried(plan, name, how, steps=3, micro=3)
             assert loop.same(plain if len(plain.losses) == len(loop.losses) else Loop(name, steps=3, micro=3)), name
             contexts = carrier.account.contexts
-            assert [context["kind"] for context in contexts][:6] == [1, 0, 0, 1, 0, 0] or OLD, contexts
+            assert [context["kind"] for context in contexts][:6] == 2 * ([0, 1, 2] if how == "attach" else [1, 0, 0]) or OLD, contexts
             assert all(context["missing"] == 0 and context["extra"] == 0 for context in contexts) or how == "attach"
             assert within_caps(carrier, plan), (name, share, [c["counted_peak_bytes"] for c in contexts], plan["capacity_bytes"])
 
@@ -265,6 +268,7 @@ def branches_on_data_and_other_lengths(folder):
     watched = Watched(folder, "masked", "narrow", kinds=2, steps=16)
     assert watched.loop.same(plain)
     assert len(watched.step["more"]) == 1, watched.said.getvalue()
+    assert watched.step["more"][0]["machine"] == watched.step["machine"], watched.step["more"][0]["machine"]
     plan = watched.plan(0.9)
     carrier, loop = carried(plan, "masked", "narrow", steps=16)
     assert loop.same(plain)
@@ -383,7 +387,7 @@ def the_plan_is_on_again_at_the_next_context(folder):
             count[0] += 1
             if count[0] % 2 == 0:
                 for _ in range(40):
-                    result.detach().abs().mean()
+                    (result + 1).exp()  # autograd saves it: no metric
         network.bottom.register_forward_hook(logs)
 
     carrier, loop = carried(plan, "unet", "narrow", steps=4, change=change)
