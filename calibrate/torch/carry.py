@@ -13,20 +13,18 @@ import json
 import os
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
 
-from carry_attach import Attaching, current_mode, in_backward, leave_modes
-from carry_buffers import Kept, Ticket, version_of
+from carry_buffers import Kept, Ticket
 from carry_calls import Signature, flat
 from carry_copies import Copies, Slab, StreamedCopies
-from carry_making import Making
-from carry_match import Matcher
-from carry_plan import CarriedPlan, PlanError
-from carry_report import Report
-from carry_storage import has_storage, overwritten_error, untyped_of
-from carry_store import Store
+from carry_fit import check_host, check_model, no_slab
+from carry_follow import BIG, Following, as_tensor, trained_leaf
+from carry_kinds import Kinds, away_at
+from carry_notice import Notices
+from carry_plan import PlanError, plans_of
+from carry_report import Report, counted
+from carry_storage import has_storage, key_of
 
-BIG = 1 << 20  # bytes from which a saved tensor goes to the host after the track is lost
 POLICIES = ("offload", "keep", "error")
 
 
@@ -34,156 +32,183 @@ class Deviation(RuntimeError):
     """on_deviation="error": the step left the recording."""
 
 
-class Carrier(Attaching, Making, TorchDispatchMode):
-    def __init__(self, plan, on_deviation="offload", device=None, count=False):
-        super().__init__()
-        self.plan, self.policy = plan, on_deviation
+class Carrier(Following):
+    def __init__(self, plans, on_deviation="offload", device=None, count=False):
         self.device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
-        pinned = self.device.type == "cuda"
-        self.slab = slab_of(plan.host_bytes, pinned)
-        self.copies = StreamedCopies(self.slab, self.device) if pinned else Copies(self.slab)
-        self.matcher = Matcher(plan.calls, plan.values)
-        self.account = Report(plan, count)
-        self.open = False
-        self.inside = False  # our own calls, made outside the dispatcher's own switch
-        self.hooks = self.attached = None
-        self.catches = bool(plan.moved)
-        self.backward_seen, self.below = False, None
-        self.model = lambda: None
-        self._fresh()
+        self.plans, self.kinds, self.policy = plans, Kinds(plans), on_deviation
+        self.account = Report(plans, count)
+        unseen = any(plan.unseen for plan in plans)
+        super().__init__(copies_for(self.device, max(plan.host_bytes for plan in plans)), not unseen, self.account.ran_again)
+        self.first_calls = {plan.calls[0].op for plan in plans if plan.calls}
+        self.notices = Notices(self, self.account.say)
 
-    # Contexts.
+    # Pieces.
 
     def _fresh(self):
-        self.store = Store(self.copies, not self.plan.unseen, self.account.ran_again)
+        super()._fresh()
         self.names = {}  # by first name: the Buffer
-        self.buffers = {}  # of the call that runs, by id of the tensor
-        self.numbers = {}  # by storage address: tensors that stand for plain numbers
-        self.done = 0    # lists of actions that have run
-        self.matcher.restart()
+        self.graded = False  # whether a call was matched that ran with gradients
+        self.kinds.restart()
+        self._kind_is(0)
 
-    def begin(self):
-        if self.open:
-            self.end()
-        self._fresh()
-        self.backward_seen = False
-        self.hooks = torch.autograd.graph.saved_tensors_hooks(self._pack, self._unpack)
-        self.hooks.__enter__()
-        self.below = current_mode()
-        try:
-            TorchDispatchMode.__enter__(self)
-        except BaseException:
-            self.hooks.__exit__(None, None, None)
-            raise
-        self.open = True
+    def _kind_is(self, index):
+        """Of the kind that counts from call `index` on, and of those that may still come."""
+        self.plan, self.matcher = self.kinds.plan, self.kinds.matcher
+        self.due = self.plan.due[index]  # the call before which the next actions stand
+        likely = [self.plan] + [self.plans[other] for other in self.kinds.others]
+        self.moved = set().union(*(plan.moved for plan in likely))
+        self.again = set().union(*(plan.again for plan in likely))
+
+    def _piece_begins(self):
         self.account.begin()
-        return self
 
-    def end(self):
-        if not self.open:
-            return
-        self.open = False
-        try:
-            leave_modes(self, self.below)
-        finally:
-            self.hooks.__exit__(None, None, None)
-            try:
-                self.store.close()
-            finally:
-                self.account.end(self.matcher, self.store)
+    def _piece_ends(self):
+        if self.backward_seen:
+            self.notices.looking = False
+        self.account.end(self.kinds, self.store)
 
-    def __enter__(self):
-        return self.begin()
-
-    def __exit__(self, *_):
-        self.end()
+    def attach(self, model):
+        """PlanError: the network is not the one of the recording, or lies on several devices."""
+        check_model(model, self.plans[0])
+        return super().attach(model)
 
     # Every call.
 
     def __torch_dispatch__(self, function, types, args=(), kwargs=None):
         kwargs = kwargs or {}
-        signature = Signature.of(function)
-        if self.inside or signature.noise or (self.matcher.at_end and self._over()):
+        signature = Signature.ALL.get(function) or Signature.of(function)
+        if self.inside or signature.noise:
             return as_tensor(function(*args, **kwargs), function)
-        if self.done <= self.matcher.clock:
-            self._act()
-        read, operands, opaque = self._read(flat(args, kwargs))
-        if signature.detaches:
-            return self._detached(function, args)
-        written = signature.written(args, kwargs)
-        caught = self._catch(function, signature, args, kwargs, operands, written)
-        result = as_tensor(function(*args, **kwargs), function)
+        if self.notices.looking and not self.backward_seen:
+            self.notices.look()
+        if (self.backward_seen or not self.begun) and self._passes(signature, args, kwargs):
+            return as_tensor(function(*args, **kwargs), function)
+        if signature.views and not self.store.gone:  # no bytes are read, and none are missing
+            return self._detached(function, args) if signature.detaches else function(*args, **kwargs)
+        try:
+            if self.due <= self.matcher.clock and not signature.views:  # a node that is still at it views its last result
+                self._act()
+            read, operands, opaque = self._read(flat(args, kwargs))
+            if signature.detaches:
+                return self._detached(function, args)
+            written, caught = (), None
+            if signature.writes or signature.statistics or self.again or self.store.taken:
+                written = signature.written(args, kwargs)
+                caught = self._catch(function, signature, args, kwargs, operands, written)
+            result = function(*args, **kwargs)
+        except (RuntimeError, MemoryError) as error:
+            self.notices.out_of_memory(error, counted(self.store))
+            raise
         self._made(signature, read, operands, written, result, caught, opaque)
         return result
 
-    def _read(self, tensors):
-        """Those that a call reads and we follow, their Buffers, filled; and whether there are others."""
-        read, operands, opaque = [], [], False
-        self.buffers = {}
-        for tensor in tensors:
-            if not has_storage(tensor):
-                opaque = True
-            elif not self.numbers or untyped_of(tensor)._cdata not in self.numbers:
-                buffer = self.store.find(tensor)
-                if buffer.away or buffer.arrives is not None:
-                    self.store.storage_of(buffer)
-                read.append(tensor)
-                operands.append(buffer)
-                self.buffers[id(tensor)] = buffer
-        return read, operands, opaque
+    def _may_run_again(self, name):
+        """Whether some plan runs the next recorded call again. A call that is another one may be any."""
+        calls, clock = self.plan.calls, self.matcher.clock
+        return clock in self.again if clock < len(calls) and calls[clock].op == name else bool(self.again)
 
-    def _detached(self, function, args):
-        """Autograd makes as many of these as it likes; they are no calls. PyTorch 1.13 gives a number for a number."""
-        result = function(*args)
-        number = as_tensor(result, function)
-        if number is not result:
-            self.numbers[untyped_of(number)._cdata] = number
-        return number
+    def _passes(self, signature, args, kwargs):
+        """Calls before forward, and after the plan's last action (an optimizer, a log), are none of ours."""
+        if torch.is_grad_enabled() and not signature.detaches and not self.phase.inside():
+            if trained_leaf(flat(args, kwargs)):
+                self._forward_call()
+        if not self.begun:
+            self.begun = signature.name in self.first_calls or bool(self.store.by_key) or self.phase.inside()
+            return not self.begun
+        return self.matcher.clock > self.matcher.last and self._over()
 
     def _over(self):
-        """All that the plan does is done, and nothing is away: the calls of an optimizer or a log are none of ours."""
-        return self.matcher.at_end and self.done > self.matcher.last and not self.store.absent()
+        """All that the plan does is done, and nothing is away."""
+        return self.due > self.matcher.clock and not self.kinds.others and not self.store.absent()
 
-    def _place(self, name, read, operands, buffers):
+    def _place(self, signature, read, operands, buffers):
         """Finds the call in the recording, and names what it read and made."""
-        dims = [tensor.dim() for tensor in read]
-        backward = in_backward()
-        self.backward_seen = self.backward_seen or backward
-        index = self.matcher.match(name, backward, operands, len(buffers), dims)
+        backward = self.phase.inside()
+        if backward:
+            self.backward_seen = True
+        matcher, asked = self.matcher, (signature.name, operands, len(buffers), read)
+        if not self.kinds.others and matcher.is_next(*asked):
+            index = matcher.went_on(matcher.clock)
+        else:
+            index = self.kinds.match(signature.name, backward, operands, len(buffers), read)
+        if not self.graded and (backward or torch.is_grad_enabled()):
+            if index is None:
+                index = self._begins_here(*asked)
+            self.graded = index is not None
         if index is None:
-            for buffer in buffers:
-                buffer.name, buffer.extra = None, not buffer.outer
-            self.account.extra(name, self.matcher)
-            if self.matcher.lost and self.policy == "error":
-                raise Deviation("Spillway: the step left the recording before its call '%s'"
-                                % self.plan.calls[min(self.matcher.lost_at, len(self.plan.calls) - 1)].id)
+            self._extra(signature.name, buffers)
             return
+        if self.matcher is not self.kinds.matcher:
+            self._another_kind(index)
         call = self.plan.calls[index]
         for buffer, dep in zip(operands, call.deps):
             if buffer.name is None:
                 self._name(buffer, dep)
-        for buffer, (name, of) in zip(buffers, call.results):
-            self._name(buffer, name, of)
-        self.account.called(index, self.store)
+        for buffer, (name, _) in zip(buffers, call.results):
+            self._name(buffer, name)
+        if self.account.count:
+            self.account.called(index, self.store)
 
-    def _name(self, buffer, name, of=None):
+    def _extra(self, name, buffers):
+        for buffer in buffers:
+            buffer.name, buffer.extra = None, not buffer.outer
+        self.account.extra(name, self.store)
+        if self.matcher.lost_at is not None:
+            self.notices.lost(self.plan, self.matcher.lost_at)
+        if self.matcher.lost and self.policy == "error":
+            raise Deviation("Spillway: the step left the recording before its call '%s'"
+                            % self.plan.calls[min(self.matcher.lost_at, len(self.plan.calls) - 1)].id)
+
+    def _begins_here(self, name, operands, results, read):
+        """The index of a call that begins the step. What was matched before it ran without gradients: an evaluation, say."""
+        matcher, clock = self.kinds.matchers[0], self.matcher.clock
+        found = matcher.find_at(0, name, False, operands, results, read)
+        if found is None or not clock:
+            matcher.clock = clock
+            return None
+        extra = self.matcher.extra + self.matcher.matched
+        for buffer in self.store.by_key.values():
+            if not buffer.outer:
+                buffer.name, buffer.base, buffer.extra = None, None, True
+        self.names = {buffer.base: buffer for buffer in self.store.by_key.values() if buffer.base is not None}
+        self.kinds.restart()
+        self._kind_is(0)
+        self.matcher.extra = extra
+        return self.kinds.match(name, False, operands, results, read)
+
+    def _name(self, buffer, name):
         buffer.name, buffer.extra = name, False
         if buffer.base is None:
             buffer.base = name
             self.names[name] = buffer
+        if buffer.base in self.plan.held:
+            self._hold(buffer)
+
+    def _hold(self, buffer):
         if buffer.base in self.plan.held and not buffer.outer and buffer.hold is None:
             buffer.pinned, buffer.hold = True, buffer.storage()
 
     # The plan.
 
+    def _another_kind(self, index):
+        """Its plan goes on from call `index`: first it holds what it needs, and lets go of what it has away by then."""
+        self._kind_is(index + 1)
+        for buffer in list(self.names.values()):
+            if not buffer.away:
+                self._hold(buffer)
+        for name, copied in away_at(self.plan, index).items():
+            if copied:
+                self._do("out", name)
+            self._do("leave", name)
+
     def _act(self):
         """Actions up to the next recorded call; none while the track is lost."""
         if self.matcher.lost:
             return
-        while self.done <= self.matcher.clock and self.done < len(self.plan.before):
-            for kind, target in self.plan.before[self.done]:
+        while self.due <= self.matcher.clock:
+            for kind, target in self.plan.before[self.due]:
                 self._do(kind, target)
-            self.done += 1
+            self.due = self.plan.due[self.due + 1]
 
     def _do(self, kind, target):
         if kind == "again":
@@ -215,43 +240,22 @@ class Carrier(Attaching, Making, TorchDispatchMode):
     def _pack(self, tensor):
         if not isinstance(tensor, torch.Tensor) or not has_storage(tensor):
             return Kept(tensor)
-        buffer = self.store.known(tensor)
+        buffer = self.store.by_key.get(key_of(tensor))
+        self.matcher.packed(buffer and buffer.name)
         if buffer is None or buffer.outer:
             return Kept(tensor)
-        if buffer.base in self.plan.moved:
+        if buffer.base in self.moved:
             return Ticket(buffer, tensor)
         if self.matcher.lost and self.policy == "offload" and buffer.nbytes >= BIG:
-            return self._offloaded(buffer, tensor)
+            ticket = self._offloaded(buffer, tensor)
+            self.account.offloaded += buffer.nbytes if buffer.host is not None else 0
+            return ticket
         return Kept(tensor)
 
-    def _offloaded(self, buffer, tensor):
-        """After the track is lost: to the host, and off the device as soon as the loop lets go of it."""
-        self.inside = True
-        try:
-            ticket = Ticket(buffer, tensor)
-            self.store.out(buffer, True)
-        finally:
-            self.inside = False
-        if buffer.host is not None:
-            self.copies.left(buffer.host)  # the loop may let go at once, and the copy still reads
-            buffer.hold = None
-            self.account.offloaded += buffer.nbytes
-        return ticket
-
-    def _unpack(self, packed):
-        if isinstance(packed, Kept):
-            if packed.version is not None and version_of(packed.tensor) != packed.version:
-                raise overwritten_error(packed.tensor.shape)
-            return packed.tensor
-        if packed.overwritten():
-            raise overwritten_error(packed.place.size)
-        self.inside = True
-        try:
-            if self.open:
-                self._act()  # autograd unpacks before the node's first call: what the plan does before it comes first
-            return packed.place.over(self.store.storage_of(packed.buffer))
-        finally:
-            self.inside = False
+    def _before_unpack(self):
+        if self.notices.threads:
+            self.notices.unpacked()
+        self._act()  # what the plan does before the node's first call comes first
 
     def report(self, path=None):
         """What happened, as text. With a path also as JSON, for `spillway validate --torch`."""
@@ -272,19 +276,15 @@ def apply(plan, on_deviation="offload", device=None, count=False):
                 plan = json.load(file)
         except ValueError as mistake:
             raise PlanError("%s: no JSON: %s" % (where, mistake))
-    return Carrier(CarriedPlan(plan, where), on_deviation, device, count)
+    return Carrier(plans_of(plan, where), on_deviation, device, count)
 
 
-def slab_of(size, pinned):
+def copies_for(device, size):
+    """Copies through a slab of `size` bytes, which are made here. PlanError: the host has not so many."""
+    pinned = device.type == "cuda"
+    check_host(size)
     try:
-        return Slab(size, pinned)
-    except RuntimeError:
-        raise PlanError("the plan swaps through %.1f GB of host memory, which cannot be had: plan with less (host: memory of "
-                        "the machine), or with swap off" % (size / 1e9))
-
-
-def as_tensor(result, function):
-    """PyTorch 1.13 wraps numbers, and `detach` then returns the number itself to autograd, which wants a tensor."""
-    if isinstance(result, (bool, int, float)) and function is torch.ops.aten.detach.default:
-        return torch.scalar_tensor(result, dtype=torch.float64)
-    return result
+        slab = Slab(size, pinned)
+        return StreamedCopies(slab, device) if pinned else Copies(slab)
+    except RuntimeError as error:
+        raise no_slab(size, str(error).split("\n")[0])

@@ -47,7 +47,7 @@ class Again:
                 elif not reader.away or reader.host is not None:
                     continue
                 found[id(reader)] = reader
-        written.readers = []
+        written.readers = ()
         if not self.gone:
             return
         for reader in sorted(found.values(), key=lambda b: b.order):

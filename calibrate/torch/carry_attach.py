@@ -19,9 +19,13 @@ class Attaching:
         handles = [torch.nn.modules.module.register_module_forward_pre_hook(self._before_forward)]
         register = getattr(importlib.import_module("torch.optim.optimizer"), "register_optimizer_step_pre_hook", None)
         if register is not None:
-            handles.append(register(lambda *_: self.end()))
+            handles.append(register(self._optimizer_steps))
         self.attached = handles
         return self
+
+    def _optimizer_steps(self, *_):
+        if not in_backward():  # a step for one parameter, in a hook of its gradient, is a part of backward
+            self.end()
 
     def detach(self):
         self.end()

@@ -7,29 +7,25 @@ from carry_storage import Place, alive, has_storage, untyped_of, weakly
 class Buffer:
     """One storage under its name. It outlives the storage: what left the device comes back under the same Buffer."""
 
-    __slots__ = ("key", "weak", "nbytes", "device", "order", "name", "base", "outer", "extra", "hold", "tickets", "pinned",
-                 "away", "host", "makers", "emptied", "readers", "sound", "anchors", "stuck", "unwritten", "writes", "arrives",
-                 "__weakref__")
+    name = base = None  # as recorded: after the last overwrite, and at first
+    extra = False       # made by a call that the recording lacks
+    hold = None         # the storage, while tickets or the plan want it here
+    tickets, pinned = 0, False
+    away = False        # the bytes are on the host, or nowhere until the makers run again
+    host = None         # a HostCopy of the latest bytes
+    makers = ()         # (Caught, index of the result; None where the call overwrote the buffer)
+    emptied = None      # a weak reference to the user's storage that was emptied
+    readers = ()        # buffers whose makers read this one
+    anchors = ()        # while it is away: of those that its makers read and that are not sound
+    stuck = False       # something that cannot be followed shares the storage: it stays
+    unwritten = False   # memory that was only taken
+    writes = ()         # the Place of each overwrite
+    arrives = None      # an event of the copy back, until a reader has waited for it
 
     def __init__(self, storage, order, outer):
-        self.bind(storage)
+        self.key, self.weak = storage._cdata, weakly(storage)
         self.nbytes, self.device, self.order = storage.nbytes(), storage.device, order
-        self.name = self.base = None  # as recorded: after the last overwrite, and at first
-        self.outer = outer            # was there before the step: a parameter, the batch
-        self.extra = False            # made by a call that the recording lacks
-        self.hold = None              # the storage, while tickets or the plan want it here
-        self.tickets, self.pinned = 0, False
-        self.away = False             # the bytes are on the host, or nowhere until the makers run again
-        self.host = None              # a HostCopy of the latest bytes
-        self.makers = []              # (Caught, index of the result; None where the call overwrote the buffer)
-        self.emptied = None           # a weak reference to the user's storage that was emptied
-        self.readers = []             # buffers whose makers read this one
-        self.sound = outer            # whether its makers, and theirs, would make it again as it is
-        self.anchors = []             # while it is away: of those that its makers read and that are not sound
-        self.stuck = False            # something that cannot be followed shares the storage: it stays
-        self.unwritten = False        # memory that was only taken
-        self.writes = []              # the Place of each overwrite
-        self.arrives = None           # an event of the copy back, until a reader has waited for it
+        self.outer = self.sound = outer  # was there before the step; whether its makers would make it again as it is
 
     def bind(self, storage):
         self.key, self.weak = storage._cdata, weakly(storage)
@@ -54,7 +50,7 @@ class Buffer:
         if self.away and self.emptied is not None and not self.emptied.expired():
             return  # the user's own variable is empty until somebody reads it
         self.host = None
-        self.anchors = []
+        self.anchors = ()
 
 
 class Ticket:

@@ -3,7 +3,7 @@ import weakref
 
 import torch
 
-from calls import NOISE, draws_numbers, leaves_memory_unwritten
+from calls import NOISE, draws_numbers, leaves_memory_unwritten, only_views
 from carry_storage import Place, has_storage, overwritten_error
 
 STATISTICS = ("running_mean", "running_var")  # batch norm changes them; a second run must not
@@ -34,7 +34,8 @@ class Operand:
 class Signature:
     """What the schema of a function says, asked once."""
 
-    __slots__ = ("name", "noise", "detaches", "writes", "statistics", "training", "seeded", "takes", "resizes")
+    __slots__ = ("name", "noise", "detaches", "writes", "statistics", "training", "seeded", "takes", "resizes",
+                 "views")
     ALL = {}  # by function
 
     def __init__(self, function):
@@ -48,6 +49,7 @@ class Signature:
             (k, a.name) for k, a in arguments if a.alias_info is not None and a.alias_info.is_write]
         self.seeded = torch.Tag.nondeterministic_seeded in function.tags
         self.takes = leaves_memory_unwritten(function)
+        self.views = only_views(function)
         self.resizes = self.name.startswith(("aten.set_.", "aten.resize_"))
 
     @classmethod
@@ -95,13 +97,12 @@ def results_of(result):
 class Caught:
     """One call. `fills` are the buffers that it made, each with the index of the result that owns the storage."""
 
-    __slots__ = ("function", "args", "kwargs", "state", "fills", "operands", "again")
+    __slots__ = ("function", "args", "kwargs", "state", "fills", "operands", "again", "trains")
 
     def __init__(self, function, args, kwargs, operand_of, state):
         """`operand_of` turns a tensor into an Operand, or returns the tensor where the tensor itself is held."""
         self.function, self.state, self.fills, self.operands = function, state, [], []
-        self.again = True
-
+        self.again, self.trains = True, torch.is_grad_enabled()
         self.args = [self._named(value, operand_of) for value in args]
         self.kwargs = {name: self._named(value, operand_of) for name, value in kwargs.items()} if kwargs else kwargs
 
@@ -121,8 +122,11 @@ class Caught:
         args, kwargs = without_statistics(self.function, list(self.args), dict(self.kwargs), tensor_of)
         args = [put_in(value, tensor_of) for value in args]
         kwargs = {name: put_in(value, tensor_of) for name, value in kwargs.items()}
-        with torch.no_grad(), self.state.put_back():
-            return results_of(self.function(*args, **kwargs))
+        below = torch._C._AutoDispatchBelowAutograd()  # until it dies: some calls return more where gradients are enabled
+        with torch.set_grad_enabled(self.trains), self.state.put_back():
+            results = results_of(self.function(*args, **kwargs))
+        del below
+        return results
 
 
 def put_in(value, tensor_of):

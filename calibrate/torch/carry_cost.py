@@ -19,8 +19,7 @@ def measure_carrier(step, forward, batch, update=None, model=None, optimizer=Non
     plain, carried = [], []
     try:
         with Untouched(found) as before:
-            if before.had_gradients():
-                before.set_aside_gradients()
+            before.set_aside_gradients()
             for _ in range(repetitions + 1):
                 plain.append(seconds_of(found, forward, batch, update))
                 carrier.begin()
@@ -31,7 +30,8 @@ def measure_carrier(step, forward, batch, update=None, model=None, optimizer=Non
     more = min(carried[1:]) - min(plain[1:])  # the least disturbed of each
     matched = max(context["matched"] for context in carrier.account.contexts)
     cost = max(0, round(1e9 * more / max(1, matched)))
-    step.setdefault("machine", {})["carried_call_ns"] = cost
+    for kind in [step, *step.get("more", [])]:
+        kind.setdefault("machine", {})["carried_call_ns"] = cost
     return cost
 
 

@@ -2,14 +2,14 @@
 import torch
 
 from carry_calls import NOTHING_DRAWN, Caught, Drawing, Operand, results_of
-from carry_storage import Place, has_storage, untyped_of
+from carry_storage import Place, has_storage, key_of, untyped_of
 
 
 class Making:
     """The part of a carrier that follows bytes from call to call."""
 
     def _catch(self, function, signature, args, kwargs, operands, written):
-        """What it takes to run the call again. None: the plan runs nothing like it again."""
+        """What it takes to run the call again; None: nobody asks for that. What it overwrites is told to the store."""
         overwritten = [self.store.find(tensor) for tensor in written] if written else written
         for tensor, buffer in zip(written, overwritten):
             self.store.before_write(buffer, Place(tensor))
@@ -17,10 +17,10 @@ class Making:
             if buffer.unwritten:  # by the first reader at the latest somebody wrote it, unseen
                 buffer.unwritten = False
                 buffer.sound = buffer.sound and buffer in overwritten
-                buffer.makers = buffer.makers if buffer.sound else []
+                buffer.makers = buffer.makers if buffer.sound else ()
         if signature.statistics and signature.updates_statistics(args, kwargs):
             self._updated(signature, args, kwargs)
-        if not self.catches or (self.backward_seen and not self.plan.again_in_backward):
+        if not self._may_run_again(signature.name):
             return None
         state = Drawing(function, args, kwargs) if signature.seeded else NOTHING_DRAWN
         caught = Caught(function, args, kwargs, self._operand, state)
@@ -35,19 +35,25 @@ class Making:
             if buffer is not None and not buffer.outer:
                 buffer.stuck, buffer.sound = True, False
 
+    def _may_run_again(self, _):
+        return False
+
     def _operand(self, tensor):
-        buffer = self.buffers.get(id(tensor))
-        return tensor if buffer is None else Operand(buffer, tensor)
+        followed = has_storage(tensor) and key_of(tensor) not in self.numbers
+        return Operand(self.store.find(tensor), tensor) if followed else tensor
 
     def _made(self, signature, read, operands, written, result, caught, opaque):
+        if type(result) is torch.Tensor and not written and not opaque and has_storage(result):
+            if key_of(result) not in self.store.by_key:
+                self._place(signature, read, operands, [self._new(result, 0, caught, signature)])
+            return
         fresh, outputs = {}, False
-        leaves = results_of(result)
-        for index, leaf in enumerate(leaves):
+        for index, leaf in enumerate(results_of(result)):
             if isinstance(leaf, torch.Tensor):
                 if has_storage(leaf):
                     outputs = True
-                    if self.store.known(leaf) is None:
-                        fresh.setdefault(untyped_of(leaf)._cdata, (index, leaf))
+                    if key_of(leaf) not in self.store.by_key:
+                        fresh.setdefault(key_of(leaf), (index, leaf))
                 else:
                     opaque = True
         if not fresh and not written and outputs:
@@ -61,13 +67,13 @@ class Making:
             buffers.append(self._new(tensor, index, caught, signature))
         if opaque:
             self._share(operands + buffers)
-        self._place(signature.name, read, list(dict.fromkeys(operands)), buffers)
+        self._place(signature, read, operands, buffers)
 
     def _share(self, buffers):
         """A sparse tensor, or one that wraps others, may look into these storages, and write there: they stay."""
         for buffer in buffers:
             buffer.stuck, buffer.sound = True, buffer.outer
-            buffer.makers = []
+            buffer.makers = ()
 
     def _overwritten(self, buffer, caught, results):
         if buffer.outer:
@@ -76,25 +82,28 @@ class Making:
         if storage is not None:
             buffer.nbytes = storage.nbytes()
         if caught is None:
-            buffer.makers, buffer.sound = [], False
+            buffer.makers, buffer.sound = (), False
             return
         caught.again = caught.again and results == 1
-        buffer.makers.append((caught, None))
+        buffer.makers = (*buffer.makers, (caught, None))
         self._derived(buffer, caught)
 
     def _derived(self, buffer, caught):
         buffer.sound = buffer.sound and caught.again
         for operand in caught.operands:
             if operand.buffer is not buffer:
+                if not operand.buffer.readers:
+                    operand.buffer.readers = []
                 operand.buffer.readers.append(buffer)
                 buffer.sound = buffer.sound and operand.buffer.sound
 
     def _new(self, tensor, index, caught, signature):
         buffer = self.store.add(untyped_of(tensor), False)
-        buffer.unwritten = signature.takes and buffer.nbytes > 0
+        if signature.takes and buffer.nbytes > 0:
+            buffer.unwritten = self.store.taken = True
         if caught is not None:
             buffer.sound = True
-            buffer.makers.append((caught, index))
+            buffer.makers = ((caught, index),)
             caught.made(index, buffer)
             self._derived(buffer, caught)
         return buffer
@@ -104,5 +113,5 @@ def distinct(tensors):
     """One tensor of each storage."""
     found = {}
     for tensor in tensors:
-        found.setdefault(untyped_of(tensor)._cdata, tensor)
+        found.setdefault(key_of(tensor), tensor)
     return list(found.values())

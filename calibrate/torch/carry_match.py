@@ -20,6 +20,11 @@ class RecordedCall:
         inputs = node.get("inputs")
         self.dims = [len(operand["shape"]) for operand in inputs if operand] if inputs else None
 
+    def same_as(self, other):
+        """Sizes may differ: one plan serves all batches of a kind."""
+        return ((self.id, self.op, self.backward, self.deps, self.results, self.dims)
+                == (other.id, other.op, other.backward, other.deps, other.results, other.dims))
+
 
 class Matcher:
     def __init__(self, calls, values):
@@ -33,7 +38,8 @@ class Matcher:
 
     def restart(self):
         self.clock = 0      # the next recorded call
-        self.row = 0        # extra calls in a row
+        self.row = 0        # extra calls in a row; those of a metric, for which autograd saves nothing, do not count
+        self.backward = self.saves = False
         self.matched = self.extra = 0
         self.lost_at = None
 
@@ -46,28 +52,62 @@ class Matcher:
     def lost(self):
         return self.row >= LOST and not self.at_end
 
-    def match(self, op, backward, operands, results, dims):
-        """The index of the call, None for an extra one. `operands`: Buffers, each once; `dims` of each tensor read."""
-        for index in range(self.clock, min(self.clock + WINDOW, len(self.calls))):
+    def match(self, op, backward, operands, results, read):
+        """The index of the call, None for an extra one. `operands`: Buffers, each once; `read`: the tensors."""
+        return self.went_on(self.find(op, backward, operands, results, read))
+
+    def find(self, op, backward, operands, results, read):
+        """As match, and the clock stays."""
+        self.backward, clock = backward, self.clock
+        if self.is_next(op, operands, results, read):
+            return clock
+        for index in range(clock + 1, min(clock + WINDOW, len(self.calls))):
             call = self.calls[index]
-            # `backward()` makes its first gradient before autograd's engine runs: the very next call may say either.
-            phase = call.backward == backward or index == self.clock
-            if call.op == op and phase and self._flows(call, operands, results, dims):
-                self.clock, self.row = index + 1, 0
-                self.matched += 1
+            if call.op == op and call.backward == backward and self._flows(call, operands, results, read):
                 return index
+        return None
+
+    def is_next(self, op, operands, results, read):
+        """Nearly always. In either phase: `backward()` makes its first gradient before autograd's engine runs."""
+        calls, clock = self.calls, self.clock
+        return clock < len(calls) and calls[clock].op == op and self._flows(calls[clock], operands, results, read)
+
+    def find_at(self, clock, *call):
+        self.clock = clock
+        return self.find(*call)
+
+    def continue_from(self, other):
+        """The step so far was matched by another kind, which begins with the same calls."""
+        self.clock, self.row, self.lost_at = other.clock, other.row, other.lost_at
+        self.matched, self.extra = other.matched, other.extra
+
+    def went_on(self, index):
+        """To the call after `index`; None: the call was an extra one."""
+        if index is not None:
+            self.clock, self.row, self.saves = index + 1, 0, False
+            self.matched += 1
+            return index
         self.extra += 1
-        self.row += 1
+        self.row += self.backward or self.saves
         if self.row == LOST and self.lost_at is None and not self.at_end:
             self.lost_at = self.clock
         return None
 
-    def _flows(self, call, operands, results, dims):
+    def packed(self, name):
+        """Autograd saves a tensor: for the call that comes, unless the last one that was matched made it."""
+        if not self.clock or all(name != result for result, _ in self.calls[self.clock - 1].results):
+            self.saves = True
+
+    def _flows(self, call, operands, results, read):
         if len(call.deps) != len(operands) or len(call.results) != results:
             return False
-        if call.dims is not None and call.dims != dims:
-            return False
-        return all(self._may_be(buffer, dep) for buffer, dep in zip(operands, call.deps))
+        known = True
+        for buffer, dep in zip(operands, call.deps):
+            if buffer.name != dep:
+                if not self._may_be(buffer, dep):
+                    return False
+                known = False
+        return known or call.dims is None or call.dims == [tensor.dim() for tensor in read]
 
     def _may_be(self, buffer, dep):
         if buffer.name is not None:

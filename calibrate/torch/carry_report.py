@@ -1,17 +1,26 @@
 """What happened, beside what was predicted: for people as text, for `spillway validate --torch` as a dict."""
 import json
 import time
+import warnings
 
 import torch
 
 from calls import tensors_in
+from carry_notice import place_of_user
 from carry_storage import rounded, untyped_of
+
+PLACES = 20    # calls of a name whose place is looked up
+MOST_TOLD = 5  # extra calls in the text
 
 
 class Report:
-    def __init__(self, plan, count):
-        self.plan, self.count = plan, count
+    """`plans`: of each kind of step."""
+
+    def __init__(self, plans, count):
+        self.plans, self.plan, self.count = plans, plans[0], count
         self.contexts, self.extras = [], {}
+        self.places = {}  # of extra calls, by name: files and lines of the user, the first few
+        self.said = []    # what the user was told, once each
         self.again = self.offloaded = 0
         self._reset()
 
@@ -20,7 +29,7 @@ class Report:
 
     def begin(self):
         self._reset()
-        if on_gpu():
+        if uses_gpu():
             torch.cuda.reset_peak_memory_stats()
         self.begun = time.perf_counter()
 
@@ -39,25 +48,43 @@ class Report:
             self.peak = max(self.peak, counted(store) + sum(rounded(size) for key, size in made.items()
                                                             if key not in store.by_key))
 
-    def extra(self, key, matcher):
-        self.extras[key] = self.extras.get(key, 0) + 1
+    def say(self, text):
+        if text not in self.said:
+            self.said.append(text)
+            warnings.warn("Spillway: " + text, stacklevel=2)
 
-    def end(self, matcher, store):
+    def extra(self, key, store):
+        """A call that the recording lacks. What lives then counts for the peak."""
+        if self.count:
+            self.peak = max(self.peak, counted(store))
+        self.extras[key] = self.extras.get(key, 0) + 1
+        places = self.places.setdefault(key, [])
+        if self.extras[key] <= PLACES:
+            place = place_of_user()
+            if place not in places:
+                places.append(place)
+
+    def end(self, kinds, store):
+        matcher, plan = kinds.matcher, kinds.plan
         lost, clock = matcher.lost_at, matcher.clock
-        if on_gpu():
+        if uses_gpu():
             torch.cuda.synchronize()
         self.contexts.append({
             "seconds": time.perf_counter() - self.begun, "matched": matcher.matched, "extra": matcher.extra,
-            "missing": matcher.clock - matcher.matched, "counted_peak_bytes": self.peak,
-            "lost_at": None if lost is None else self.plan.calls[min(lost, len(self.plan.calls) - 1)].id, **store.counts,
-            "clock": clock, "predicted_ns": self.plan.ends[clock - 1] if 0 < clock <= len(self.plan.ends) else 0, **peaks()})
+            "missing": clock - matcher.matched, "counted_peak_bytes": self.peak,
+            "lost_at": None if lost is None else plan.calls[min(lost, len(plan.calls) - 1)].id, "kind": kinds.now,
+            **store.counts, "clock": clock,
+            "predicted_ns": plan.ends[clock - 1] if 0 < clock <= len(plan.ends) else 0, **peaks()})
 
     def dict(self):
         return {"format": "spillway-carried", "version": 1, "network": self.plan.graph, "strategy": self.plan.strategy,
                 "batch": self.plan.batch, "machine": self.plan.machine, "device": name_of_device(), "torch": torch.__version__,
                 "predicted_host_bytes": self.plan.host_bytes,
                 "capacity_bytes": self.plan.cap, "predicted_peak_bytes": self.plan.peak,
-                "predicted_step_ns": self.plan.step_ns, "contexts": self.contexts, "extra_calls": self.extras}
+                "predicted_step_ns": self.plan.step_ns, "contexts": self.contexts, "extra_calls": self.extras,
+                "extra_places": self.places, "said": self.said,
+                "kinds": [{"network": plan.graph, "strategy": plan.strategy, "capacity_bytes": plan.cap,
+                           "predicted_peak_bytes": plan.peak, "predicted_step_ns": plan.step_ns} for plan in self.plans]}
 
     def write(self, path):
         """For `spillway validate --torch`."""
@@ -67,29 +94,34 @@ class Report:
     def text(self):
         lines = ["%s by %s: predicted peak %.1f of %.1f MB" % (self.plan.graph, self.plan.strategy, self.plan.peak / 1e6,
                                                                self.plan.cap / 1e6)]
+        for number, plan in enumerate(self.plans[1:], 2):
+            lines.append("kind %d: predicted peak %.1f of %.1f MB" % (number, plan.peak / 1e6, plan.cap / 1e6))
         for number, context in enumerate(self.contexts):
-            line = "context %d: %d calls matched, %d extra, %d missing; %d out, %d in, %d run again" % (
-                number + 1, context["matched"], context["extra"], context["missing"], context["out"], context["in"],
+            kind = " (kind %d)" % (context["kind"] + 1) if len(self.plans) > 1 else ""
+            line = "context %d%s: %d calls matched, %d extra, %d missing; %d out, %d in, %d run again" % (
+                number + 1, kind, context["matched"], context["extra"], context["missing"], context["out"], context["in"],
                 context["replayed"])
             if self.count:
                 line += "; counted peak %.1f MB" % (context["counted_peak_bytes"] / 1e6)
             if context["lost_at"]:
                 line += "; track lost at '%s'" % context["lost_at"]
             lines.append(line)
-        return "\n".join(lines)
+        for name, count in sorted(self.extras.items(), key=lambda pair: -pair[1])[:MOST_TOLD]:
+            lines.append("not recorded: %s, %d times, at %s" % (name, count, ", ".join(self.places[name])))
+        return "\n".join(lines + self.said)
 
 
-def on_gpu():
+def uses_gpu():
     return torch.cuda.is_available() and torch.cuda.is_initialized()
 
 
 def name_of_device():
-    return torch.cuda.get_device_name() if on_gpu() else "cpu"
+    return torch.cuda.get_device_name() if uses_gpu() else "cpu"
 
 
 def peaks():
     """What the allocator of a GPU gave out and reserved at most in the context; of a processor, the process so far."""
-    if on_gpu():
+    if uses_gpu():
         return {"allocated_peak_bytes": torch.cuda.max_memory_allocated(), "reserved_peak_bytes": torch.cuda.max_memory_reserved()}
     return {"process_peak_bytes": most_resident()}
 

@@ -13,6 +13,7 @@ def inside_a_typed_one(tensor):
 
 # The storage, without a type. PyTorch 1.13 has it inside one with a type.
 untyped_of = inside_a_typed_one if LACKS["untyped_storage"] else torch.Tensor.untyped_storage
+key_of = torch._C._storage_id  # of a tensor: the address of its storage, without an object for it
 FOLLOWED = {}  # by class of tensor: False for those that wrap others, whose own storage is none
 
 

@@ -3,11 +3,9 @@
 Nothing here decides. `leave` and `bring` do what a plan asks for, as far as that is safe; whoever needs a buffer that is
 away gets it back by `storage_of`. So a mistaken plan costs memory or time, never numbers.
 """
-import torch
-
 from carry_again import Again, operands_of
 from carry_buffers import Buffer
-from carry_storage import alive, over, untyped_of
+from carry_storage import alive, key_of, untyped_of
 
 
 class Store(Again):
@@ -18,6 +16,7 @@ class Store(Again):
         self.by_key = {}              # by the storage's address; the Buffer's weak reference keeps it from being used again
         self.gone = {}                # by id: the buffers that are away
         self.order = 0
+        self.taken = False            # whether any buffer was unwritten
         self.counts = {"out": 0, "in": 0, "again": 0, "replayed": 0, "emptied": 0, "kept": 0, "fetched": 0}
 
     # Names of storages.
@@ -30,11 +29,14 @@ class Store(Again):
 
     def known(self, tensor):
         """The Buffer of the tensor's storage, None if the storage is new."""
-        return self.by_key.get(untyped_of(tensor)._cdata)
+        return self.by_key.get(key_of(tensor))
+
+    def take_over(self, earlier):
+        """Follows on what autograd has saved in an earlier piece: here it is from before."""
+        self.by_key = {key: buffer for key, buffer in earlier.by_key.items() if buffer.tickets > 0 and not buffer.weak.expired()}
 
     def find(self, tensor):
-        storage = untyped_of(tensor)
-        return self.by_key.get(storage._cdata) or self.add(storage, True)
+        return self.by_key.get(key_of(tensor)) or self.add(untyped_of(tensor), True)
 
     # Away and back.
 
@@ -71,17 +73,19 @@ class Store(Again):
         if buffer.away:
             self.gone[id(buffer)] = buffer
         else:
-            buffer.anchors = []  # it died by itself, or it stays
+            buffer.anchors = ()  # it died by itself, or it stays
 
     def _empty(self, buffer, storage):
         if not self.empty_held:
             return
         # In this order: an interrupt in between leaves a storage that is known as empty, never the other way round.
         buffer.emptied, buffer.away = buffer.weak, True
+        self.gone[id(buffer)] = buffer
         try:
             storage.resize_(0)
         except RuntimeError:  # numpy looks into it, or another process
             buffer.emptied, buffer.away = None, False
+            del self.gone[id(buffer)]
             if buffer.wanted():
                 buffer.hold = storage
             self.counts["kept"] += 1
@@ -132,7 +136,7 @@ class Store(Again):
         self.gone.pop(id(buffer), None)
         if buffer.wanted():
             buffer.hold = storage
-        buffer.anchors = []
+        buffer.anchors = ()
 
     def awaited(self):
         """Whether a graph is alive that has tickets: a model may be called twice before one backward."""
@@ -152,7 +156,7 @@ class Store(Again):
         """Whoever is made from the buffer comes back before its bytes change; a host copy of the old bytes goes."""
         if buffer.readers:
             self._no_longer_sound(buffer)
-        buffer.writes.append(place)
+        buffer.writes = (*buffer.writes, place)
         if buffer.host is not None:
             if buffer.wanted():
                 buffer.hold = buffer.storage()
@@ -181,7 +185,10 @@ class Store(Again):
                 wanted += operands_of(buffer)
         for buffer in self.by_key.values():
             buffer.pinned = False
-            buffer.readers = []
+            buffer.readers = ()
             if id(buffer) not in kept:
-                buffer.makers = []
+                buffer.makers = ()
+            if buffer.tickets > 0:
+                buffer.name = buffer.base = None
+                buffer.outer = True
             buffer.let_go()

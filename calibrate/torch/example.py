@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""A small network trained twice, plainly and under a plan for two thirds of its peak, and both compared.
+"""A small network trained plainly, with torch.utils.checkpoint around each block, and under plans; all are compared.
 
     python3 calibrate/torch/example.py unet3d --spillway build/spillway
     python3 calibrate/torch/example.py gpt --spillway build/spillway
 
-It takes a minute on any machine with PyTorch. The steps are those of a user: record, plan, apply.
+One plan is for the peak that the checkpoints reach, the other for two thirds of what training adds to the weights. It takes
+a minute on any machine with PyTorch. The steps are those of a user: record, plan, apply.
 """
 import argparse
 import contextlib
@@ -14,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import warnings
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 STEPS = 4
@@ -23,6 +25,16 @@ LARGE = 1 << 40  # bytes of a card that holds any step
 import torch  # noqa: E402
 from torch import nn  # noqa: E402
 from torch.nn import functional as F  # noqa: E402
+from torch.utils.checkpoint import checkpoint  # noqa: E402
+
+
+def at_once(part, *inputs):
+    return part(*inputs)
+
+
+def checkpointed(part, *inputs):
+    """The peer: keeps a block's inputs and runs the block again in backward."""
+    return checkpoint(part, *inputs, use_reentrant=False)
 
 
 class UNet3d(nn.Module):
@@ -33,7 +45,7 @@ class UNet3d(nn.Module):
         self.down = nn.ModuleList([self.block(1, width), self.block(width, 2 * width)])
         self.bottom = self.block(2 * width, 4 * width)
         self.up = nn.ModuleList([self.block(6 * width, 2 * width), self.block(3 * width, width)])
-        self.head = nn.Conv3d(width, 2, 1)
+        self.head, self.run = nn.Conv3d(width, 2, 1), at_once
 
     @staticmethod
     def block(c_in, c_out):
@@ -44,12 +56,12 @@ class UNet3d(nn.Module):
     def forward(self, x):
         skips = []
         for down in self.down:
-            x = down(x)
+            x = self.run(down, x)
             skips.append(x)
             x = F.max_pool3d(x, 2)
-        x = self.bottom(x)
+        x = self.run(self.bottom, x)
         for up in self.up:
-            x = up(torch.cat([F.interpolate(x, scale_factor=2), skips.pop()], 1))
+            x = self.run(up, torch.cat([F.interpolate(x, scale_factor=2), skips.pop()], 1))
         return self.head(x)
 
 
@@ -64,7 +76,7 @@ class Gpt(nn.Module):
             "norm": nn.LayerNorm(width), "qkv": nn.Linear(width, 3 * width), "out": nn.Linear(width, width),
             "norm2": nn.LayerNorm(width), "wide": nn.Linear(width, 4 * width), "narrow": nn.Linear(4 * width, width)})
             for _ in range(blocks)])
-        self.head = nn.Linear(width, words)
+        self.head, self.run = nn.Linear(width, words), at_once
 
     def attention(self, block, x):
         n, length, width = x.shape
@@ -75,9 +87,12 @@ class Gpt(nn.Module):
     def forward(self, x):
         x = self.words(x) + self.places
         for block in self.blocks:
-            x = x + self.attention(block, block["norm"](x))
-            x = x + block["narrow"](F.gelu(block["wide"](block["norm2"](x))))
+            x = self.run(lambda x, block=block: self.block(block, x), x)
         return self.head(x).transpose(1, 2)
+
+    def block(self, block, x):
+        x = x + self.attention(block, block["norm"](x))
+        return x + block["narrow"](F.gelu(block["wide"](block["norm2"](x))))
 
 
 EXAMPLES = {
@@ -86,11 +101,12 @@ EXAMPLES = {
 }
 
 
-def trainer(name):
-    """(network, forward, update, batch), the same each time."""
+def trainer(name, run=at_once):
+    """(network, forward, update, batch), the same each time. `run`: how a block is run."""
     make, draw = EXAMPLES[name]
     torch.manual_seed(1)
     network = make().train()
+    network.run = run
     optimizer = torch.optim.AdamW(network.parameters(), lr=0.001, foreach=False)
 
     def forward(data, labels):
@@ -103,9 +119,9 @@ def trainer(name):
     return network, forward, update, draw()
 
 
-def trained(name, carrier=None):
+def trained(name, carrier=None, run=at_once):
     """(losses, parameters and buffers, median seconds of a step)."""
-    network, forward, update, batch = trainer(name)
+    network, forward, update, batch = trainer(name, run)
     losses, seconds = [], []
     for _ in range(STEPS):
         begin = time.perf_counter()
@@ -151,27 +167,48 @@ def compare(name, program, folder):
         json.dump(spillway_torch.record(forward, batch, update, name=name, repetitions=3), file)
     whole = in_core(program, step, out)
     resident = sum(value["bytes"] for value in whole["values"])
+    # The optimizer's states lie beside a context of forward and backward, which does not see them; a card has to hold them.
+    states = sum(value["bytes"] for value in whole["values"] if value.get("class") == "state")
+    plain = Measured(spillway_torch, name, whole, states)
+    peer = Measured(spillway_torch, name, whole, states, checkpointed)
+    rows = [("plain", plain), ("checkpoint of each block", peer)]
     taken = LARGE - whole["capacity_bytes"]  # of a card, by context and workspace
-    done = plan_of(program, step, taken + int(resident + SHARE * (whole["peak_bytes"] - resident)), out)
-    if done.returncode:
-        sys.exit(done.stderr)
-    show(spillway_torch, name, whole, out)
+    wanted = [("planned for the checkpoints' peak", peer.peak), ("planned for %.0f %%" % (100 * SHARE), int(
+        resident + SHARE * (whole["peak_bytes"] - resident)))]
+    for label, memory in wanted:
+        done = plan_of(program, step, taken + memory, out)
+        if done.returncode:
+            print("%s: %s" % (label, done.stderr.strip().split("\n")[-1]))
+            continue
+        with open(out) as file:
+            rows.append((label, Measured(spillway_torch, name, json.load(file), states)))
+    show(name, rows)
 
 
-def show(spillway_torch, name, whole, out):
-    counting = spillway_torch.apply(whole, device="cpu", count=True)
-    planned = spillway_torch.apply(out, device="cpu", count=True)
-    losses, state, _ = trained(name, counting)
-    others, other, _ = trained(name, planned)
-    equal = losses == others and all(torch.equal(state[key], other[key]) for key in state)
+class Measured:
+    """Training under a plan: what it computes, the peak as counted, seconds of a step."""
+
+    def __init__(self, spillway_torch, name, plan, states, run=at_once):
+        counting = spillway_torch.apply(plan, device="cpu", count=True)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # a checkpoint's own hooks, which are said
+            self.losses, self.state, _ = trained(name, counting, run)
+        self.peak = states + max(context["counted_peak_bytes"] for context in counting.account.contexts)
+        moves = any(plan["before"].values())
+        self.seconds = trained(name, spillway_torch.apply(plan, device="cpu") if moves else None, run)[2]
+        self.plan = plan if run is at_once else None
+
+
+def show(name, rows):
+    first = rows[0][1]
+    equal = all(row.losses == first.losses and all(torch.equal(first.state[key], row.state[key]) for key in first.state)
+                for _, row in rows)
     print("%s, PyTorch %s, %d steps; losses and parameters %s" % (
         name, torch.__version__, STEPS, "are equal bit for bit" if equal else "DIFFER"))
-    rows = [("plain", counting, whole["step_time_ns"], trained(name)[2]),
-            ("planned", planned, planned.plan.step_ns, trained(name, spillway_torch.apply(out, device="cpu"))[2])]
-    for label, carrier, predicted, seconds in rows:
-        peak = max(context["counted_peak_bytes"] for context in carrier.account.contexts)
-        print("%-8s peak %6.1f MB counted, %6.1f predicted; step %6.0f ms measured, %6.0f predicted" % (
-            label, peak / 1e6, carrier.plan.peak / 1e6, seconds * 1e3, predicted / 1e6))
+    for label, row in rows:
+        predicted = "" if row.plan is None else "; predicted %.1f MB, %.0f ms" % (
+            row.plan["peak_bytes"] / 1e6, row.plan["step_time_ns"] / 1e6)
+        print("%-34s peak %6.1f MB counted, step %6.0f ms measured%s" % (label, row.peak / 1e6, row.seconds * 1e3, predicted))
     sys.exit(not equal)
 
 

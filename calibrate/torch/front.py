@@ -118,8 +118,8 @@ def readable(name):
     return kept.strip(" -,")[:200] or "step"
 
 
-def written(step, made, name, samples, device):
-    """The file's keys in their order."""
+def written(step, made, name, samples, device, measure=True):
+    """The file's keys in their order. `measure`: the machine too, which makes calls and copies."""
     day = str(datetime.date.today())
     facts = device_of(device, step.nodes)
     how = {"measured": "median of %d steps" % made["steps"], "calls": "each distinct call alone",
@@ -130,7 +130,7 @@ def written(step, made, name, samples, device):
                  "error": step.error}
     recording["made"] = dict(made, torch=str(torch.__version__), python=platform.python_version(), date=day,
                              notes=step.notes)
-    recording["device"], recording["machine"] = facts, machine_of(device, made["times"] != "assumed")
+    recording["device"], recording["machine"] = facts, machine_of(device, measure and made["times"] != "assumed")
     if step.allocator_peak:
         recording["allocator_peak_bytes"] = step.allocator_peak
     recording.update((key, value) for key, value in (("unseen", step.unseen), ("varies", step.varies)) if value)

@@ -3,10 +3,15 @@
 PyTorch tells of a backward call neither its forward call nor, in 1.13, its autograd node. So whenever a module ends, the
 nodes behind its results that nobody has claimed are its own, and a hook behind each node claims the calls that it made.
 """
+import itertools
+
 import torch
 from torch.nn.modules import module as hooks_of_all
 
 from calls import tensors_in
+
+
+CURRENT_NODE = getattr(torch._C, "_current_autograd_node", None)
 
 
 def names_of(modules):
@@ -22,11 +27,13 @@ def names_of(modules):
 class ModuleNames:
     """A context around a step. `here` is the running module; backward's calls are told to `claim(module)` when known."""
 
+    _numbers = itertools.count()
+
     def __init__(self, modules, claim):
         self._names = names_of(modules)
         self._claim = claim
         self._running = []
-        self._mark = "spillway %d" % id(self)  # in the metadata of nodes that somebody has claimed
+        self._mark = "spillway %d" % next(self._numbers)  # in the metadata of nodes that somebody has claimed
         self._handles = []
 
     @property
@@ -36,6 +43,11 @@ class ModuleNames:
     @property
     def running(self):
         return bool(self._running)
+
+    def may_claim(self):
+        """In backward: whether the node that runs is a module's. PyTorch 1.13 does not tell: the next module takes all."""
+        node = None if CURRENT_NODE is None else CURRENT_NODE()
+        return not self._running and (node is None or self._mark in node.metadata)
 
     def __enter__(self):
         self._handles = [hooks_of_all.register_module_forward_pre_hook(self._begins),

@@ -76,6 +76,7 @@ class Recorder(TorchDispatchMode):
         operands = tensors_in((args, kwargs))
         deps = list(dict.fromkeys(self._names.get(t) or self._new_value(t, "device") if id(t) in overwritten
                                   else self._read(t) for t in operands))
+        self._lifetimes.read([self._names.root(name) for name in deps], len(self.nodes))
         inputs = [layout_of(tensor) for tensor in operands]
         result = self._run(function, args, kwargs)
         self.calls.append((function, None))

@@ -46,8 +46,13 @@ class running_backward:
         self._depth = 0
         self._plain = {}
 
-    def inside(self):
-        return self._depth > 0 if LACKS["graph_task"] else torch._C._current_graph_task_id() != -1
+    if LACKS["graph_task"]:
+        def inside(self):
+            return self._depth > 0
+    else:
+        @staticmethod
+        def inside():
+            return torch._C._current_graph_task_id() != -1
 
     def _wrapped(self, plain):
         def counted(*args, **kwargs):

@@ -127,6 +127,8 @@ const KeyTable& GraphKeys() {
             "not see wrote them; who makes them must not run twice"},
            {"varies", "a list of maps", "none", "arguments that differ between steps", {&GraphVaryingKeys()}},
            {"fixed_bytes", BytesValue(), "0", "bytes on the device for the whole step, besides the values there"},
+           {"more", "a list of maps", "none",
+            "other kinds of the step, each with these keys; `plan --for torch` plans all"},
            {"values", "a list of maps", "none", "what is there before the step", {&GraphValueKeys()}},
            {"nodes", "a list of maps", "required", "in the order in which they run", {&GraphNodeKeys()}}},
       .note = "A file that `network: {graph: ...}` of a scenario names; model/recorded/README.md says what it means."};

@@ -39,6 +39,7 @@ class GraphReader {
     graph_.fixed_bytes = reader.IntegerOr("fixed_bytes", 0, 0, kMostRecordedBytes);
     AddBytes(graph_.fixed_bytes, reader.MarkOf("fixed_bytes"));
     graph_.about = ReadRecordedAbout(reader, diagnostics_);
+    reader.Optional("more");  // RecordedKinds
     const Node* unseen = reader.Optional("unseen");
     const Node* varies = reader.Optional("varies");
     const Node* values = reader.Optional("values");

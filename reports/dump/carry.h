@@ -44,11 +44,14 @@ struct Carried {
 // parameters that move. The message names the op or tensor.
 Carried CarriedOut(const Program& program, const TrainingStep& step);
 
-// The file. `recording`: the text of the recording that the step was read from; its calls and values come along, so that
-// the file stands alone. Throws UserError, naming the decision, if a framework cannot carry the plan out (sim/plan/carried.h).
-// REQUIRES: `evaluation` is feasible.
+// The file. `recording`: the text of the recording that the step was read from as its kind `kind` (0: the file's own; from
+// 1 on those of its `more`). Its calls and values come along, so that the file stands alone. Throws UserError, naming the
+// decision, if a framework cannot carry the plan out (sim/plan/carried.h). REQUIRES: `evaluation` is feasible.
 std::string CarryJson(const Evaluation& evaluation, const Plan& plan, const TrainingStep& step,
-                      const std::string& recording, const DumpedPoint& point);
+                      const std::string& recording, std::size_t kind, const DumpedPoint& point);
+
+// One file of the files of several kinds of step: that of the first, with the others as its `more`.
+std::string JoinCarried(const std::vector<std::string>& kinds);
 
 }  // namespace spillway
 

@@ -60,23 +60,23 @@ std::vector<Nanos> EndsOf(const Evaluation& evaluation, std::size_t ops) {
   return ends;
 }
 
-DumpObject ReadRecording(const std::string& text) {
+DumpObject ReadRecording(const std::string& text, std::size_t kind) {
   DumpObject recording = DumpObject::parse(text, nullptr, false);
   if (recording.is_discarded()) {
     throw UserError("the recording is YAML: expected JSON, as a recorder writes it, for a plan to be carried out");
   }
-  return recording;
+  return kind == 0 ? recording : recording["more"].at(kind - 1);
 }
 
 }  // namespace
 
 std::string CarryJson(const Evaluation& evaluation, const Plan& plan, const TrainingStep& step,
-                      const std::string& recording, const DumpedPoint& point) {
+                      const std::string& recording, std::size_t kind, const DumpedPoint& point) {
   if (const std::string why = NotCarried(std::max(plan.runtime.gaps, CarriedGaps::kAll), plan, step); !why.empty()) {
     throw UserError(
         fmt::format("this plan cannot be carried out in PyTorch: {}; --runtime torch plans what can be", why));
   }
-  const DumpObject recorded = ReadRecording(recording);
+  const DumpObject recorded = ReadRecording(recording, kind);
   const Carried carried = CarriedOut(evaluation.program, step);
   DumpObject document = DumpHead("carry", point.network, step.batch, point.machine);
   document["strategy"] = plan.strategy;
@@ -93,6 +93,13 @@ std::string CarryJson(const Evaluation& evaluation, const Plan& plan, const Trai
   document["values"] = Kept(recorded, "values", {"id", "bytes", "class", "name", "where"});
   document["calls"] = Kept(recorded, "nodes", {"id", "op", "pass", "module", "deps", "results", "inputs"});
   return DumpText(document);
+}
+
+std::string JoinCarried(const std::vector<std::string>& kinds) {
+  if (kinds.size() == 1) return kinds.front();
+  DumpObject first = DumpObject::parse(kinds.front());
+  for (std::size_t kind = 1; kind < kinds.size(); ++kind) first["more"].push_back(DumpObject::parse(kinds[kind]));
+  return DumpText(first);
 }
 
 }  // namespace spillway

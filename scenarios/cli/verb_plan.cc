@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "hw/text/text_file.h"
+#include "model/recorded/recorded_kinds.h"
 #include "reports/dump/carry.h"
 #include "reports/reports.h"
 #include "reports/tables/tables.h"
@@ -52,10 +53,10 @@ void MustBeRecorded(const PreparedRun& run) {
       fmt::format("--for torch: {} is no recording: expected 'network: {{graph: STEP.json}}'", step.network));
 }
 
-std::string CarriedPlan(const PreparedRun& run, const PointResult& best) {
+std::string CarriedPlan(const PreparedRun& run, const PointResult& best, std::size_t kind) {
   const PreparedMachine& on = *run.machines[run.points.front().machine];
   return CarryJson(best.evaluation, best.plan, best.step->step,
-                   ReadTextFile(best.step->source->choice.graph, "a recording", kLargestRecording),
+                   ReadTextFile(best.step->source->choice.graph, "a recording", kLargestRecording), kind,
                    {best.row.network, on.label, best.row.memory_limit});
 }
 
@@ -90,6 +91,21 @@ void PlanWhatIsCarried(PreparedRun& run) {
   }
 }
 
+// The scenario with another kind of its recorded step.
+PreparedRun PreparedKind(const ScenarioOptions& scenarios, const Document& kind) {
+  Scenario scenario = LoadScenario(scenarios.files.front());
+  ApplyOverrides(scenarios.overrides, scenario);
+  for (NetworkChoice& network : scenario.networks) {
+    network.recorded = ReadRecordedStep(kind);
+    network.batch = {network.recorded->step.batch};
+  }
+  PreparedRun run;
+  run.keep_steps = false;
+  Prepare(scenario, scenarios.overrides, run);
+  PlanWhatIsCarried(run);
+  return run;
+}
+
 class PlanCommand : public Command {
  public:
   void Declare(Options& options) override {
@@ -110,6 +126,8 @@ class PlanCommand : public Command {
   ExitCode RunRecording(const Document& document, Console& console) const;
   RecordingAsked Asked() const;
   ExitCode Write(const PreparedRun& run, const std::string& again, Console& console) const;
+  template <typename PrepareKind>
+  ExitCode WriteCarried(const Document& recording, const PrepareKind& prepare, Console& console) const;
 
   ScenarioOptions scenarios_;
   std::string out_, link_, carrier_;
@@ -134,9 +152,32 @@ RecordingAsked PlanCommand::Asked() const {
 }
 
 ExitCode PlanCommand::RunRecording(const Document& document, Console& console) const {
-  const PreparedRecording prepared = PrepareRecording(Asked(), document);
-  for (const std::string& said : prepared.said) console.err << said << "\n";
-  return Write(prepared.run, "", console);
+  const auto prepare = [&](const Document& kind, std::size_t number) {
+    PreparedRecording prepared = PrepareRecording(Asked(), kind);
+    for (const std::string& said : prepared.said) {
+      if (number == 0) console.err << said << "\n";
+    }
+    return std::move(prepared.run);
+  };
+  return carrier_.empty() ? Write(prepare(document, 0), "", console) : WriteCarried(document, prepare, console);
+}
+
+// One file with a plan for each kind of step. `prepare` makes the run of a kind and its number.
+template <typename PrepareKind>
+ExitCode PlanCommand::WriteCarried(const Document& recording, const PrepareKind& prepare, Console& console) const {
+  std::vector<std::string> carried;
+  const auto kinds = RecordedKinds(recording);
+  for (const Document& kind : kinds) {
+    const PreparedRun run = prepare(kind, carried.size());
+    const std::optional<PointResult> best = BestOf(run, scenarios_.Threads(), console);
+    if (!best) return kExitNothingFits;
+    carried.push_back(CarriedPlan(run, *best, carried.size()));
+    if (const std::string advice = AdviceAgainst(run, *best); !advice.empty()) {
+      console.err << (kinds.size() > 1 ? fmt::format("kind {}: ", carried.size()) : "") << advice;
+    }
+  }
+  WriteText(out_, JoinCarried(carried), console);
+  return kExitDone;
 }
 
 ExitCode PlanCommand::Run(Console& console) const {
@@ -150,7 +191,14 @@ ExitCode PlanCommand::Run(Console& console) const {
   PreparedRun run = scenarios_.Prepare(console, false);
   if (!carrier_.empty()) PlanWhatIsCarried(run);
   MustBeOnePlace(run, "plan");
-  if (!carrier_.empty()) MustBeRecorded(run);
+  if (!carrier_.empty()) {
+    MustBeRecorded(run);
+    const Document recording = LoadDocument(run.steps[run.points.front().step]->source->choice.graph);
+    const auto prepare = [&](const Document& kind, std::size_t number) {
+      return number == 0 ? std::move(run) : PreparedKind(scenarios_, kind);
+    };
+    return WriteCarried(recording, prepare, console);
+  }
   return Write(run, AgainBy(scenarios_, out_), console);
 }
 
@@ -158,12 +206,6 @@ ExitCode PlanCommand::Run(Console& console) const {
 ExitCode PlanCommand::Write(const PreparedRun& run, const std::string& again, Console& console) const {
   const std::optional<PointResult> best = BestOf(run, scenarios_.Threads(), console);
   if (!best) return kExitNothingFits;
-  if (!carrier_.empty()) {
-    const std::string plan = CarriedPlan(run, *best);
-    console.err << AdviceAgainst(run, *best);
-    WriteText(out_, plan, console);
-    return kExitDone;
-  }
   const PreparedMachine& on = *run.machines[run.points.front().machine];
   WriteText(out_, PlanReport({best->row, best->step->step, on.machine, best->plan, best->evaluation, *on.costs}),
             console);

@@ -13,10 +13,13 @@ import tempfile
 import torch
 
 import spillway_torch
+from carrier_deviations import deviations_compute_the_same
 from carrier_hand import HAND
 from carrier_hand import plan_of as hand_plan
 from carrier_hand import trained as hand_trained
 from carrier_networks import NETWORKS
+from carrier_order import ORDER
+from carrier_told import TOLD
 
 PROGRAM = os.environ["SPILLWAY"]
 DEEP = "SPILLWAY_DEEP" in os.environ
@@ -504,12 +507,15 @@ def the_cost_of_a_call_is_measured_and_planned_with(plans):
     assert "carry out no plan: the step fits as it is" in done.stderr and "1.00 ms a call" in done.stderr, done.stderr
 
 
+ALL = TESTS + TOLD + ([] if LEAN else ORDER + [deviations_compute_the_same])
+
+
 def main():
     torch.set_num_threads(1)
     failed = 0
     with tempfile.TemporaryDirectory() as folder:
         plans = Plans(folder)
-        for each in [each for each in TESTS if not sys.argv[1:] or each.__name__ in sys.argv[1:]]:
+        for each in [each for each in ALL if not sys.argv[1:] or each.__name__ in sys.argv[1:]]:
             try:
                 each(plans)
             except AssertionError:
@@ -517,7 +523,7 @@ def main():
                 traceback.print_exc()
                 print("FAILED: %s" % each.__name__)
                 failed += 1
-    print("%d tests, %d failed, PyTorch %s" % (len(TESTS), failed, torch.__version__))
+    print("%d tests, %d failed, PyTorch %s" % (len(ALL), failed, torch.__version__))
     return failed > 0
 
 

@@ -3,7 +3,8 @@
 #
 #   tests/calibrate/torch_record_test.sh [PROGRAM [FOLDER [CASE...]]]   FOLDER: where spillway_torch.py is built
 #
-# In the deep tier (SPILLWAY_DEEP) torch_zoo.py follows, on PyTorch 2.6 and later.
+# In the deep tier (SPILLWAY_DEEP) torch_zoo.py follows, on PyTorch 2.6 and later; after carrier_test.py the networks and
+# loops of carrier_zoo.py, carrier_frameworks.py and carrier_nnunet.py.
 # SPILLWAY_TORCH_TEST: another file of tests in this folder, such as carrier_test.py, in place of torch_record_test.py.
 # Pythons: SPILLWAY_TORCH_PYTHON if set, else that of calibrate/torch/environment.sh if it was made, and Debian's.
 set -uo pipefail
@@ -34,10 +35,17 @@ for python in "${pythons[@]}"; do
   "$python" "$source/calibrate/torch/join.py" -o "$folder/spillway_torch.py" || exit 1
   PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$folder OMP_NUM_THREADS=1 SPILLWAY=$program \
     "$python" "$source/tests/calibrate/$tests" "$@" || failed=1
-  if [[ -n ${SPILLWAY_DEEP:-} && $# == 0 && $tests == torch_record_test.py ]] && "$python" -c 'import torch.accelerator' 2>/dev/null; then
-    PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$folder OMP_NUM_THREADS=1 \
-      "$python" "$source/tests/calibrate/torch_zoo.py" || failed=1
+  more=()
+  if [[ -n ${SPILLWAY_DEEP:-} && $# == 0 ]] && "$python" -c 'import torch.accelerator' 2>/dev/null; then
+    case $tests in
+      torch_record_test.py) more=(torch_zoo.py) ;;
+      carrier_test.py) more=(carrier_zoo.py carrier_frameworks.py carrier_nnunet.py) ;;
+    esac
   fi
+  for each in ${more[@]+"${more[@]}"}; do
+    PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$folder:$source/tests/calibrate OMP_NUM_THREADS=1 SPILLWAY=$program \
+      "$python" "$source/tests/calibrate/$each" || failed=1
+  done
 done
 if ((tried == 0)); then
   echo "skipped: no PyTorch (Debian's python3-torch, or calibrate/torch/environment.sh)"

@@ -92,6 +92,39 @@ TEST_CASE("plan --for torch: the recording's calls and values come along, lists 
   CHECK(plan["peak_bytes"] == 3072);
 }
 
+TEST_CASE("plan --for torch: each kind of a recording gets its plan, with its own calls") {
+  Carried carried;
+  Json step = Json::parse(kStep);
+  Json other = step;
+  other["graph"] = "two layers, kind 2";
+  other["nodes"].push_back({{"id", "a:more"},
+                            {"op", "add_"},
+                            {"pass", "backward"},
+                            {"ns", 100},
+                            {"deps", {"w.d", "x"}},
+                            {"results", {{{"id", "x.d"}, {"bytes", 512}}}}});
+  step["more"] = {other};
+  carried.Write("step.json", step.dump());
+  for (const char* strategy : {"swap-all", "recompute-all"}) {
+    const Json plan = carried.Plan(strategy);
+    CHECK(plan["calls"].size() == 6);
+    REQUIRE(plan["more"].size() == 1);
+    const Json& kind = plan["more"][0];
+    CHECK(kind["network"] == "two layers, kind 2");
+    CHECK(kind["calls"].size() == 7);
+    CHECK(kind["format"] == "spillway-carry");
+    CHECK(kind["before"].size() >= plan["before"].size());
+  }
+  step["more"] = {other, 7};
+  carried.Write("step.json", step.dump());
+  CHECK(carried.Run("in-core").err.find("more: expected a recorded step") != std::string::npos);
+  other["nodes"][0].erase("deps");
+  other["nodes"][1]["deps"] = {"nothing"};
+  step["more"] = {other};
+  carried.Write("step.json", step.dump());
+  CHECK(carried.Run("in-core").status == 2);
+}
+
 TEST_CASE("plan --for torch: a step that was not recorded is refused") {
   const Outcome outcome = Carried().Run("in-core", "{zoo: cifar-resnet20, batch: 8}");
   CHECK(outcome.status == 2);

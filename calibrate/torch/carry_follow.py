@@ -1,0 +1,196 @@
+"""What carrier and watcher share: a context around a part of a training loop, which sees every call and saved tensor.
+
+A context holds one or more pieces. A piece begins with the first forward call, and a new one at the first forward call
+after a backward. What lives across that cut belongs to nobody in the next piece, as parameters do.
+"""
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from carry_attach import Attaching, current_mode, leave_modes
+from carry_buffers import Kept, Ticket, version_of
+from carry_making import Making
+from carry_storage import FOLLOWED, has_storage, key_of, overwritten_error
+from carry_store import Store
+from versions import running_backward
+
+BIG = 1 << 20  # bytes from which a saved tensor goes to the host where nothing was planned for it
+
+
+class Following(Attaching, Making, TorchDispatchMode):
+    """Subclasses give `_place` (a call that makes or changes something), `_pack`, `_piece_begins` and `_piece_ends`."""
+
+    def __init__(self, copies, empty_held, ran_again):
+        super().__init__()
+        self.copies, self._empty_held, self._ran_again = copies, empty_held, ran_again
+        self.open = False
+        self.inside = False  # our own calls, made outside the dispatcher's own switch
+        self.hooks = self.attached = self.forward_hook = None
+        self.phase = running_backward()
+        self.catches = False
+        self.below = None
+        self.model = lambda: None
+        self.store = Store(copies, empty_held, ran_again)
+        self._fresh()
+
+    # Contexts and pieces.
+
+    def _fresh(self):
+        """Before a piece. Saved tensors of earlier ones are followed on, without their names."""
+        store = Store(self.copies, self._empty_held, self._ran_again)
+        store.take_over(self.store)
+        self.store = store
+        self.numbers = {}  # by storage address: tensors that stand for plain numbers
+        self.begun = self.backward_seen = False
+
+    def begin(self):
+        if self.open:
+            self.end()
+        self._fresh()
+        self.hooks = torch.autograd.graph.saved_tensors_hooks(self._pack, self._unpack)
+        self.hooks.__enter__()
+        self.below = current_mode()
+        try:
+            TorchDispatchMode.__enter__(self)
+        except BaseException:
+            self.hooks.__exit__(None, None, None)
+            raise
+        self.open = True
+        self.phase.__enter__()
+        self.forward_hook = torch.nn.modules.module.register_module_forward_pre_hook(self._forward_of)
+        self._piece_begins()
+        return self
+
+    def end(self):
+        if not self.open:
+            return
+        self.open = False
+        self.forward_hook.remove()
+        self.phase.__exit__()
+        try:
+            leave_modes(self, self.below)
+        finally:
+            self.hooks.__exit__(None, None, None)
+            self._close()
+
+    def _close(self):
+        try:
+            self.store.close()
+        finally:
+            self._piece_ends()
+
+    def cut(self):
+        """The next piece begins, in the same context."""
+        self.inside = True  # what left the device comes back: no calls of the loop
+        try:
+            self._close()
+        finally:
+            self.inside = False
+        self._fresh()
+        self.begun = True
+        self._piece_begins()
+
+    def __enter__(self):
+        return self.begin()
+
+    def __exit__(self, *_):
+        self.end()
+
+    def _forward_of(self, module, _):
+        """A module's forward in training is a forward call: it begins a piece, and cuts after a backward.
+
+        An attached model's own forward begins a context. So after a backward this is another model's, and ends ours.
+        """
+        if not self.open or (self.begun and not self.backward_seen):
+            return
+        if module.training and torch.is_grad_enabled() and not self.phase.inside() and trains(module):
+            if self.backward_seen and self.attached:
+                self.end()
+            else:
+                self._forward_call()
+
+    def _forward_call(self):
+        if self.backward_seen and not self.attached:
+            self.cut()
+        self.begun = True
+
+    # Calls.
+
+    def _read(self, tensors):
+        """Those that a call reads and we follow; their Buffers, filled, each once; and whether there are others."""
+        read, operands, opaque, known = [], [], False, self.store.by_key
+        for tensor in tensors:
+            try:
+                buffer = known.get(key_of(tensor))
+            except NotImplementedError:  # a sparse tensor, or one of another library
+                opaque = True
+                continue
+            if buffer is None or not FOLLOWED.get(type(tensor)):
+                if not has_storage(tensor):
+                    opaque = True
+                    continue
+                if self.numbers and key_of(tensor) in self.numbers:
+                    continue
+                buffer = self.store.find(tensor)
+            if buffer.away or buffer.arrives is not None:
+                self.store.storage_of(buffer)
+            read.append(tensor)
+            if buffer not in operands:
+                operands.append(buffer)
+        return read, operands, opaque
+
+    def _detached(self, function, args):
+        """Autograd makes as many of these as it likes; they are no calls. PyTorch 1.13 gives a number for a number."""
+        result = function(*args)
+        number = as_tensor(result, function)
+        if number is not result:
+            self.numbers[key_of(number)] = number
+        return number
+
+    # What autograd saves.
+
+    def _offloaded(self, buffer, tensor):
+        """To the host, and off the device as soon as the loop lets go of it. Returns a ticket."""
+        self.inside = True
+        try:
+            ticket = Ticket(buffer, tensor)
+            self.store.out(buffer, True)
+        finally:
+            self.inside = False
+        if buffer.host is not None:
+            self.copies.left(buffer.host)  # the loop may let go at once, and the copy still reads
+            buffer.hold = None
+        return ticket
+
+    def _before_unpack(self):
+        """Autograd unpacks before the node's first call."""
+
+    def _unpack(self, packed):
+        if isinstance(packed, Kept):
+            if packed.version is not None and version_of(packed.tensor) != packed.version:
+                raise overwritten_error(packed.tensor.shape)
+            return packed.tensor
+        if packed.overwritten():
+            raise overwritten_error(packed.place.size)
+        self.inside = True
+        try:
+            if self.open:
+                self._before_unpack()
+            return packed.place.over(self.store.storage_of(packed.buffer))
+        finally:
+            self.inside = False
+
+
+def trains(module):
+    return any(parameter.requires_grad for parameter in module.parameters())
+
+
+def trained_leaf(tensors):
+    """Whether a call reads a tensor that is to get a gradient: outside of backward it is a forward call then."""
+    return torch.is_grad_enabled() and any(tensor.requires_grad and tensor.is_leaf for tensor in tensors)
+
+
+def as_tensor(result, function):
+    """PyTorch 1.13 wraps numbers, and `detach` then returns the number itself to autograd, which wants a tensor."""
+    if isinstance(result, (bool, int, float)) and function is torch.ops.aten.detach.default:
+        return torch.scalar_tensor(result, dtype=torch.float64)
+    return result

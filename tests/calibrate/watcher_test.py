@@ -1,0 +1,511 @@
+"""Loops recorded in place, and their plans carried out: several kinds of step, wide contexts, scalers, loops that end early.
+
+torch_record_test.sh runs this file on spillway_torch.py. SPILLWAY in the environment: the program, which plans.
+"""
+import contextlib
+import io
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+import spillway_torch
+from carrier_networks import NETWORKS
+
+PROGRAM = os.environ["SPILLWAY"]
+DEEP = "SPILLWAY_DEEP" in os.environ
+OLD = torch.__version__.startswith("1.")
+SCENARIO = """name: watched
+network: {graph: %s}
+machines: [v100-x86-pcie3]
+link: %s
+memory: %d B
+strategies: [%s]
+"""
+TESTS = []
+
+
+def test(function):
+    TESTS.append(function)
+    return function
+
+
+def test_of_the_newest(function):
+    """Slow on PyTorch 1.13: there in the deep tier."""
+    return function if OLD and not DEEP else test(function)
+
+
+def deep_test(function):
+    return test(function) if DEEP else function
+
+
+class Loop:
+    """A training loop from seed 1. `contexts(step)` gives the context of a micro batch, `whole` that of a whole step."""
+
+    def __init__(self, name, steps, micro=1, narrow=None, wide=None, attach=None, samples=None, change=None, scaled=False,
+                 set_to_none=True):
+        make, self.loss, draw, usual = NETWORKS[name]
+        torch.manual_seed(1)
+        self.network = make().train()
+        if change is not None:
+            change(self.network)
+        self.optimizer = torch.optim.AdamW(self.network.parameters(), lr=0.01, foreach=False)
+        self.scaler = torch.amp.GradScaler("cpu", init_scale=4.0) if scaled else None
+        self.losses, none = [], contextlib.nullcontext()
+        if attach is not None:
+            attach.attach(self.network)
+        for _ in range(steps):
+            with wide or none:
+                self.optimizer.zero_grad(set_to_none=set_to_none)
+                for _ in range(micro):
+                    batch = draw(samples or usual)
+                    with narrow or none:
+                        self._micro(batch, micro)
+                self._update()
+        if attach is not None:
+            attach.detach()
+        self.random = torch.get_rng_state()
+
+    def _micro(self, batch, micro):
+        loss = self.loss(self.network, *batch)
+        loss = loss if micro == 1 else loss / micro
+        (loss if self.scaler is None else self.scaler.scale(loss)).backward()
+        self.losses.append(loss.item())
+
+    def _update(self):
+        if self.scaler is None:
+            torch.nn.utils.clip_grad_norm_(self.network.parameters(), 1.0)
+            self.optimizer.step()
+            return
+        self.scaler.unscale_(self.optimizer)
+        torch.nn.utils.clip_grad_norm_(self.network.parameters(), 1.0)
+        self.scaler.step(self.optimizer)
+        self.scaler.update()
+
+    def same(self, other):
+        state, others = self.network.state_dict(), other.network.state_dict()
+        return (self.losses == other.losses and torch.equal(self.random, other.random)
+                and all(torch.equal(state[key], others[key]) for key in others))
+
+
+class Watched:
+    """A recording made in place, in a folder, and plans of it."""
+
+    def __init__(self, folder, name, how="attach", kinds=1, **loop):
+        self.path = os.path.join(folder, "step.json")
+        self.watcher = spillway_torch.watch(self.path, device="cpu", kinds=kinds, count=True)
+        self.said, self.peak = io.StringIO(), None
+        with contextlib.redirect_stderr(self.said):
+            self.loop = Loop(name, **{how: self.watcher}, **loop)
+            self.watcher.finish()
+        with open(self.path) as file:
+            self.step = json.load(file)
+
+    def plan(self, share, link="1 GB/s", strategy="best"):
+        if self.peak is None:
+            self.peak = self._plan(10 ** 9, link, "in-core")["peak_bytes"]
+        return self._plan(int(self.peak * share), link, strategy)
+
+    def _plan(self, memory, link, strategy):
+        scenario, out = self.path + ".yaml", self.path + ".plan"
+        with open(scenario, "w") as file:
+            file.write(SCENARIO % (self.path, link, memory, strategy))
+        done = subprocess.run([PROGRAM, "plan", scenario, "--for", "torch", "-o", out], stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, text=True)
+        assert done.returncode == 0, done.stderr
+        with open(out) as file:
+            return json.load(file)
+
+
+def carried(plan, name, how="attach", **loop):
+    carrier = spillway_torch.apply(plan, device="cpu", count=True)
+    return carrier, Loop(name, **{how: carrier}, **loop)
+
+
+def within_caps(carrier, plan, first=0):
+    caps = [kind["capacity_bytes"] for kind in [plan] + plan.get("more", [])]
+    return all(context["counted_peak_bytes"] <= caps[context["kind"]] for context in carrier.account.contexts[first:])
+
+
+def nothing_left():
+    from torch.utils._python_dispatch import _get_current_dispatch_mode
+    return _get_current_dispatch_mode() is None and not nn.modules.module._global_forward_pre_hooks
+
+
+@test
+def a_running_loop_is_recorded_planned_and_carried_out(folder):
+    for name in [each for each in NETWORKS if each != "masked"] if DEEP else ["unet"]:
+        plain = Loop(name, steps=5)
+        watched = Watched(folder, name, steps=5)
+        assert watched.loop.same(plain), name
+        assert watched.watcher.done and nothing_left() and watched.said.getvalue().count("Spillway") == 1
+        assert "more" not in watched.step, watched.said.getvalue()
+        plan = watched.plan(0.7)
+        carrier, loop = carried(plan, name, steps=5)
+        contexts = carrier.account.contexts
+        assert loop.same(plain), name
+        assert all(context["extra"] == 0 and context["missing"] == 0 for context in contexts[1:]) or OLD, contexts[-1]
+        assert within_caps(carrier, plan), (name, contexts[-1])
+
+
+@test
+def what_a_recorder_says_and_what_a_watcher_says(folder):
+    """The same calls in the same order, with the same bytes, as a recording of the step alone."""
+    make, loss, draw, samples = NETWORKS["attention"]
+    step = Watched(folder, "attention", how="narrow", steps=4).step
+    torch.manual_seed(1)
+    network = make().train()
+
+    def update():
+        network.zero_grad(set_to_none=True)
+
+    alone = spillway_torch.record(lambda *batch: loss(network, *batch), draw(samples), update, how="run", repetitions=2)
+    last = step["nodes"].pop()
+    assert last["op"] == "aten._local_scalar_dense.default" and last["pass"] == "update"  # loss.item()
+    for key in ("op", "pass", "inputs", "scalars", "module"):
+        said = [[node[key] for node in recording["nodes"] if key != "module" or node["pass"] == "forward" or not OLD]
+                for recording in (step, alone)]
+        assert said[0] == said[1], key
+    bytes_of = lambda recording: [[r.get("bytes") for r in node["results"]] for node in recording["nodes"]]
+    assert bytes_of(step) == bytes_of(alone)
+    assert sorted(v.get("name", "") for v in step["values"] if v.get("class") == "weight") == sorted(
+        v.get("name", "") for v in alone["values"] if v.get("class") == "weight")
+    ends = [[r.get("held_until") == "end" for r in node["results"] if r.get("class") == "gradient"] for node in step["nodes"]]
+    assert any(any(each) for each in ends)  # the loop holds its gradients when the context ends
+
+
+@test_of_the_newest
+def micro_batches_are_two_kinds_in_one_plan(folder):
+    """Accumulation of three: the first has no gradients yet. The kind is found at the first call that differs.
+
+    Attached, the last is a third kind: it holds what comes between backward and the optimizer's step.
+    """
+    for name, how in ([("unet", "attach"), ("attention", "narrow"), ("odd", "attach")] if DEEP else [("attention", "narrow")]):
+        plain = Loop(name, steps=4, micro=3)
+        watched = Watched(folder, name, how=how, steps=4, micro=3)
+        assert watched.loop.same(plain), name
+        assert len(watched.step.get("more", [])) == (2 if how == "attach" else 1), watched.said.getvalue()
+        for share, link in [(0.75, "1 GB/s"), (0.7, "20 GB/s")][:2 if DEEP else 1]:
+            plan = watched.plan(share, link)
+            carrier, loop = carried(plan, name, how, steps=3, micro=3)
+            assert loop.same(plain if len(plain.losses) == len(loop.losses) else Loop(name, steps=3, micro=3)), name
+            contexts = carrier.account.contexts
+            assert [context["kind"] for context in contexts][:6] == 2 * ([0, 1, 2] if how == "attach" else [1, 0, 0]) or OLD, contexts
+            assert all(context["missing"] == 0 and context["extra"] == 0 for context in contexts) or how == "attach"
+            assert within_caps(carrier, plan), (name, share, [c["counted_peak_bytes"] for c in contexts], plan["capacity_bytes"])
+
+
+@test_of_the_newest
+def wide_contexts_with_prefix_and_optimizer(folder):
+    """zero_grad before, clip and AdamW after, two micro batches inside: a cut at the second forward."""
+    options = dict(how="wide", micro=2, set_to_none=False)
+    plain = Loop("unet", steps=6, micro=2, set_to_none=False)
+    watched = Watched(folder, "unet", steps=6, **options)
+    assert watched.loop.same(plain)
+    assert len(watched.step["more"]) == 1, watched.said.getvalue()
+    assert not any(node["op"].startswith("aten.zero_") for node in watched.step["nodes"][:20])
+    plan = watched.plan(0.75)
+    carrier, loop = carried(plan, "unet", steps=6, **options)
+    assert loop.same(plain)
+    contexts = carrier.account.contexts
+    assert len(contexts) == 12, len(contexts)
+    assert all(context["missing"] == 0 and context["extra"] <= 2 for context in contexts[4:]), contexts[4:]  # a batch drawn
+    assert within_caps(carrier, plan, 2)  # the first step is of no kind: it makes gradients and states
+
+
+@deep_test
+def scaled_losses(folder):
+    """GradScaler makes its scale in the first context: calls more, in the middle."""
+    if OLD:
+        return  # its GradScaler is for CUDA alone
+    options = dict(micro=2, scaled=True)
+    plain = Loop("unet", steps=5, **options)
+    for how in ("attach", "wide") if DEEP else ("attach",):
+        watched = Watched(folder, "unet", how=how, steps=5, **options)
+        assert watched.loop.same(plain), how
+        plan = watched.plan(0.7)
+        carrier, loop = carried(plan, "unet", how, steps=5, **options)
+        assert loop.same(plain), how
+        assert all(context["lost_at"] is None and context["missing"] == 0 for context in carrier.account.contexts[2:])
+        assert within_caps(carrier, plan), how
+
+
+class Masked(nn.Module):
+    """Leaves a mask out where there is no padding, as BERT does: two kinds that no shape tells apart."""
+
+    def __init__(self):
+        super().__init__()
+        self.words, self.wide, self.head = nn.Embedding(50, 64), nn.Linear(64, 256), nn.Linear(256, 50)
+        self.more = nn.Sequential(*[part for _ in range(4) for part in (nn.Linear(256, 256), nn.Tanh())])
+
+    def forward(self, x):
+        y = self.words(x).tanh()
+        if (x == 0).any():
+            y = y * (x != 0).to(y.dtype).unsqueeze(-1)
+            y = y - y.mean(1, keepdim=True)
+        return self.head(self.more(F.gelu(self.wide(y)))).transpose(1, 2)
+
+
+def padded(samples):
+    x = torch.randint(1, 50, (samples, 24 + 8 * int(torch.randint(0, 2, ()))))
+    if torch.rand(()) < 0.5:
+        x[0, 0] = 0
+    return [x, x]
+
+
+NETWORKS["masked"] = (Masked, lambda network, x, y: F.cross_entropy(network(x), y), padded, 16)
+
+
+@test_of_the_newest
+def branches_on_data_and_other_lengths(folder):
+    plain = Loop("masked", steps=16)
+    watched = Watched(folder, "masked", "narrow", kinds=2, steps=16)
+    assert watched.loop.same(plain)
+    assert len(watched.step["more"]) == 1, watched.said.getvalue()
+    assert watched.step["more"][0]["machine"] == watched.step["machine"], watched.step["more"][0]["machine"]
+    plan = watched.plan(0.9)
+    carrier, loop = carried(plan, "masked", "narrow", steps=16)
+    assert loop.same(plain)
+    contexts = carrier.account.contexts
+    assert {context["kind"] for context in contexts} == {0, 1}
+    assert all(context["extra"] == 0 and context["missing"] == 0 for context in contexts), contexts
+    assert within_caps(carrier, plan)
+
+
+@test_of_the_newest
+def saved_tensors_are_on_the_host_while_it_records(folder):
+    """Maps of 1 MiB and more: the device holds less than plain training does, and the recording is of plain training."""
+    def maps(samples):
+        return [torch.randn(samples, 128), torch.randn(samples, 128)]
+
+    make = lambda: nn.Sequential(*[part for _ in range(12) for part in (nn.Linear(128, 128, bias=False), nn.Sigmoid())])
+    NETWORKS["big"] = (make, lambda network, x, y: F.mse_loss(network(x), y), maps, 4096)
+    watched = Watched(folder, "big", how="narrow", steps=3)
+    assert watched.loop.same(Loop("big", steps=3))
+    in_core = watched._plan(10 ** 9, "1 GB/s", "in-core")
+    assert in_core["peak_bytes"] > 12 * (2 << 20), in_core["peak_bytes"]  # a map for each Sigmoid
+    assert watched.watcher.peak < in_core["peak_bytes"] - 8 * (2 << 20), (watched.watcher.peak, in_core["peak_bytes"])
+    carrier, loop = carried(dict(in_core, before={}), "big", "narrow", steps=2)
+    assert max(context["counted_peak_bytes"] for context in carrier.account.contexts) <= in_core["peak_bytes"]
+
+
+@test
+def a_loop_that_fails_while_it_is_watched(folder):
+    """An exception in forward, a loss that is None, a backward that never comes: nothing stays, and no kind is made of it."""
+    watcher = spillway_torch.watch(os.path.join(folder, "none.json"), device="cpu")
+    make, loss, draw, samples = NETWORKS["unet"]
+    network = make().train()
+    for _ in range(4):
+        try:
+            with watcher:
+                network(draw(samples)[0])
+                raise KeyboardInterrupt
+        except KeyboardInterrupt:
+            assert nothing_left()
+        with watcher:
+            network(draw(samples)[0])
+    assert not watcher.seen.by_calls and not watcher.finish()
+    assert not os.path.exists(os.path.join(folder, "none.json")) and nothing_left()
+
+
+@test
+def plans_of_kinds_that_are_none_are_refused(folder):
+    plan = {"format": "spillway-carry", "version": 1, "network": "x", "capacity_bytes": 1, "peak_bytes": 1,
+            "step_time_ns": 1, "host_bytes": 0, "values": [], "calls": [], "before": {}}
+    for more, words in ((7, "a list of plans"), ([3], "kind 2: no plan for PyTorch"), ([dict(plan, version=9)], "kind 2: version 9")):
+        try:
+            spillway_torch.apply(dict(plan, more=more))
+        except spillway_torch.PlanError as error:
+            assert words in str(error), error
+        else:
+            raise AssertionError(words)
+
+
+class Alone:
+    """A recording of `record`, planned."""
+
+    def __init__(self, folder, name, share, change=None):
+        make, loss, draw, samples = NETWORKS[name]
+        torch.manual_seed(1)
+        network, batch = make().train(), draw(samples)
+        if change is not None:
+            change(network)
+        recorded = spillway_torch.record(lambda *parts: loss(network, *parts), batch,
+                                         lambda: network.zero_grad(set_to_none=True), how="run", repetitions=2)
+        watched = Watched.__new__(Watched)
+        watched.path, watched.peak = os.path.join(folder, "alone.json"), None
+        with open(watched.path, "w") as file:
+            json.dump(recorded, file)
+        self.plan = watched.plan(share)
+
+
+def measured(number):
+    """A change of a network: a mean of what its layer `number` gives."""
+    def change(network):
+        layers = [module for module in network.modules() if not list(module.children())]
+        layers[number].register_forward_hook(lambda _, inputs, result: result.detach().abs().mean() and None)
+    return change
+
+
+def peaks(carrier):
+    return [context["counted_peak_bytes"] for context in carrier.account.contexts]
+
+
+@deep_test
+def calls_more_and_calls_less_in_a_transformer(folder):
+    """A mean after each layer in turn; and each such call recorded, then left out by the loop. Abs, mean, and its number."""
+    plan = Alone(folder, "attention", 0.7).plan
+    usual = max(peaks(carried(plan, "attention", "narrow", steps=1)[0]))
+    layers = len([module for module in NETWORKS["attention"][0]().modules() if not list(module.children())])
+    for number in range(layers):
+        carrier, loop = carried(plan, "attention", "narrow", steps=1, change=measured(number))
+        assert loop.same(Loop("attention", steps=1, change=measured(number))), number
+        context = carrier.account.contexts[0]
+        assert context["missing"] == 0 and context["extra"] == 3 and peaks(carrier)[0] <= usual * 1.1, (number, context)
+        assert "watcher_test.py" in carrier.report() and "aten.mean.default" in carrier.account.places
+        carrier, loop = carried(Alone(folder, "attention", 0.7, measured(number)).plan, "attention", "narrow", steps=1)
+        assert loop.same(Loop("attention", steps=1)), number
+        context = carrier.account.contexts[0]
+        assert context["extra"] == 0 and context["missing"] == 3 and peaks(carrier)[0] <= usual * 1.1, (number, context)
+
+
+@deep_test
+def the_plan_is_on_again_at_the_next_context(folder):
+    """Every second step loses the track in the middle of forward; those in between are as planned."""
+    plan, count = Alone(folder, "unet", 0.65).plan, [0]
+
+    def change(network):
+        count[0] = 0
+
+        def logs(_, inputs, result):
+            count[0] += 1
+            if count[0] % 2 == 0:
+                for _ in range(40):
+                    (result + 1).exp()  # autograd saves it: no metric
+        network.bottom.register_forward_hook(logs)
+
+    carrier, loop = carried(plan, "unet", "narrow", steps=4, change=change)
+    assert loop.same(Loop("unet", steps=4, change=change))
+    contexts = carrier.account.contexts
+    assert [context["lost_at"] is not None for context in contexts] == [False, True, False, True]
+    assert all(context["missing"] == 0 for context in contexts), contexts
+    assert max(peaks(carrier)[::2]) <= plan["capacity_bytes"]
+
+
+def parameters_after(step, carrier, name="unet", steps=2):
+    """`step(network, forward)` trains once; forward() gives the loss of the step's batch."""
+    make, loss, draw, samples = NETWORKS[name]
+    torch.manual_seed(1)
+    network = make().train()
+    if carrier is not None:
+        carrier.attach(network)
+    train = step(network)
+    for _ in range(steps):
+        batch = draw(samples)
+        train(lambda: loss(network, *batch))
+    if carrier is not None:
+        carrier.detach()
+        assert nothing_left()
+    return list(network.state_dict().values()) + [torch.get_rng_state()]
+
+
+def by_closure(network):
+    optimizer = torch.optim.LBFGS(network.parameters(), lr=0.1, max_iter=3)
+
+    def train(forward):
+        def closure():
+            optimizer.zero_grad(set_to_none=True)
+            loss = forward()
+            loss.backward()
+            return loss
+        optimizer.step(closure)
+    return train
+
+
+def by_two_passes(network):
+    """Sharpness-aware: a step up along the gradient, a second pass there, and back."""
+    optimizer = torch.optim.SGD(network.parameters(), lr=0.05)
+
+    def train(forward):
+        forward().backward()
+        with torch.no_grad():
+            moved = [(p, 0.01 * p.grad) for p in network.parameters()]
+            for parameter, by in moved:
+                parameter.add_(by)
+        optimizer.zero_grad(set_to_none=True)
+        forward().backward()
+        with torch.no_grad():
+            for parameter, by in moved:
+                parameter.sub_(by)
+        optimizer.step()
+        optimizer.zero_grad(set_to_none=True)
+    return train
+
+
+def inside_backward(network):
+    """Each parameter is updated, and its gradient dropped, as soon as the gradient is there."""
+    optimizers = {p: torch.optim.SGD([p], lr=0.05) for p in network.parameters()}
+
+    def update(parameter):
+        optimizers[parameter].step()
+        optimizers[parameter].zero_grad(set_to_none=True)
+
+    for parameter in network.parameters():
+        parameter.register_post_accumulate_grad_hook(update)
+    return lambda forward: forward().backward()
+
+
+@deep_test
+def closures_and_several_passes_and_updates_inside_backward(folder):
+    plan = Alone(folder, "unet", 0.65).plan
+    for step, contexts in ((by_closure, 6), (by_two_passes, 4), (inside_backward, 2)):
+        if OLD and step is inside_backward:
+            continue
+        carrier = spillway_torch.apply(plan, device="cpu", count=True)
+        found = parameters_after(step, carrier)
+        assert all(torch.equal(a, b) for a, b in zip(found, parameters_after(step, None))), step.__name__
+        told = carrier.account.contexts
+        assert len(told) >= contexts and sum(c["matched"] > 90 and c["lost_at"] is None for c in told) == contexts, (step, told)
+        assert max(peaks(carrier)) <= plan["capacity_bytes"] or step is by_closure, (step, peaks(carrier))  # its own vectors
+
+
+@test
+def the_mode_alone_changes_nothing(folder):
+    """Of an empty plan: parameters, buffers, random state, and nothing copied or run again."""
+    for name in list(NETWORKS) if DEEP else ["odd"]:
+        make, loss, draw, samples = NETWORKS[name]
+        empty = {"format": "spillway-carry", "version": 1, "network": name, "capacity_bytes": 1, "peak_bytes": 1,
+                 "step_time_ns": 1, "host_bytes": 0, "values": [], "calls": [], "before": {}}
+        carrier, loop = carried(empty, name, "wide", steps=3)
+        assert loop.same(Loop(name, steps=3)), name
+        assert all(context["out"] == context["replayed"] == context["emptied"] == 0 for context in carrier.account.contexts)
+
+
+def main():
+    torch.set_num_threads(1)
+    failed = 0
+    chosen = [each for each in TESTS if not sys.argv[1:] or each.__name__ in sys.argv[1:]]
+    for each in chosen:
+        with tempfile.TemporaryDirectory() as folder:
+            begin = time.process_time()
+            try:
+                each(folder)
+            except AssertionError:
+                import traceback
+                traceback.print_exc()
+                print("FAILED: %s" % each.__name__)
+                failed += 1
+            if DEEP:
+                print("%5.1f s of processor: %s" % (time.process_time() - begin, each.__name__))
+    print("%d tests, %d failed, PyTorch %s" % (len(chosen), failed, torch.__version__))
+    return failed > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
