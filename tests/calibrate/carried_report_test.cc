@@ -160,7 +160,7 @@ TEST_CASE("reports that are none are refused with their place") {
   for (const char* key : {"network", "strategy", "capacity_bytes", "predicted_step_ns", "contexts"}) {
     Json without = Report({Context(1)});
     without.erase(key);
-    CHECK(Contains(reports.Complaint(without), key));
+    CHECK_THAT(reports.Complaint(without), Catch::Contains(key));
   }
   TemporaryFolder folder("carried");
   CHECK_THROWS_AS(LoadCarriedReport(folder.Write("r.json", "[1, 2")), UserError);
