@@ -153,7 +153,8 @@ TEST_CASE("reports that are none are refused with their place") {
   wrong = Report({Context(1)});
   wrong["version"] = 2;
   CHECK_THAT(reports.Complaint(wrong), Catch::Contains("version: this program reads version 1"));
-  CHECK_THAT(reports.Complaint(Report({})), Catch::Contains("contexts: none: ask for the report after at least one step"));
+  CHECK_THAT(reports.Complaint(Report({})),
+             Catch::Contains("contexts: none: ask for the report after at least one step"));
   Json backwards = Context(1);
   backwards["seconds"] = -1;
   CHECK_THAT(reports.Complaint(Report({backwards})), Catch::Contains("seconds"));

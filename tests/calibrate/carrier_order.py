@@ -353,7 +353,8 @@ def mutated(log, draw):
     if kind == "no copy out":
         later = next((k for k in range(at, len(log)) if log[k]["kind"] == "copy_in" and log[k]["buffer"] == buffer), None)
         again = next((k for k in outs if k > at and log[k]["buffer"] == buffer), len(log))
-        return (kind, log[:at] + log[at + 1:]) if later is not None and later < again else None
+        first = not any(k < at and log[k]["buffer"] == buffer for k in outs)  # else the host may have the bytes still
+        return (kind, log[:at] + log[at + 1:]) if first and later is not None and later < again else None
     if kind == "freed before use":
         if free is None or reader is None or reader > free:
             return None

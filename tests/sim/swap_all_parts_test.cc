@@ -82,7 +82,8 @@ TEST_CASE("VGG-16 at batch 1024 runs on a 16 GB P100, where no plan of whole ops
     const Op& op = c.step.ops[Index(decision.op)];
     INFO(op.name);
     CHECK(op.shape.out.Elements() * 4 > problem.capacity / 10);
-    const bool refused = Contains(c.facts->tables().refused, decision.op);  // their parts are as large as the library takes
+    const bool refused =
+        Contains(c.facts->tables().refused, decision.op);  // their parts are as large as the library takes
     for (const OpPart& part : decision.parts) CHECK((refused || (part.samples & (part.samples - 1)) == 0));
   }
 }
