@@ -36,7 +36,7 @@ GapTables::GapTables(const StepFacts& facts, BackwardUnits units, Bytes capacity
   AddWays(facts, capacity, looked_at);
   AddMemory(facts);
   AddGaps(facts, capacity, small);
-  if (groups.empty()) AddOpenGaps(facts);
+  if (groups.empty()) AddOpenGaps(facts, capacity, small);
   AddRooms(capacity);
   AddEvents(facts, units);
   AddSources(facts);
@@ -129,7 +129,8 @@ void GapTables::AddGapsOf(const StepFacts& facts, TensorId tensor, const std::ve
     if (HasTiles(tensor, before) && !HasTiles(tensor, after)) AddStreamedGap(facts, tensor, after, before);
     if (unfinished || written_only || HasTiles(tensor, before)) continue;
     const OpId begin = ops[Index(after)].group_last + 1, end = ops[Index(before)].group_first;
-    if (begin > end || over_before[Index(end)] == over_before[Index(begin)]) continue;
+    const bool fits = begin > end || over_before[Index(end)] == over_before[Index(begin)];
+    if (fits && !IsOverTightRerun(after, before)) continue;
     Gap gap{.tensor = tensor, .after = after, .before = before, .made = LastWriter(step, uses, tensor, after)};
     // In a group of forward ops what it would be made from may be made by them.
     const bool fused_forward = step.IsForward(before) && before != ops[Index(before)].group_first;
@@ -179,7 +180,7 @@ std::int32_t GapTables::ValueOf(const StepFacts& facts, TensorId tensor) {
   const std::vector<OpId>& uses = facts.tables().uses.of[Index(tensor)];
   value.last = LastWhole(uses, tensor);
   value.transient = t.use == TensorClass::kTransient;
-  value.in = value.on_host ? facts.costs().Copy(t.bytes, Direction::kHostToDevice, facts.tables().device).time : 0;
+  value.in = facts.costs().Copy(t.bytes, Direction::kHostToDevice, facts.tables().device).time;
   values.push_back(value);
   tensors_.push_back(tensor);
   return known;
@@ -214,7 +215,13 @@ void GapTables::AddEvents(const StepFacts& facts, BackwardUnits units) {
   for (std::int32_t g = 0; g < Size(gaps); ++g) {
     const Gap& gap = gaps[Index(g)];
     if (gap.serves >= 0) {
-      events.push_back({gap.until, Event::Kind::kServe, g});
+      const bool again = gap.again != kNoOp, early = gaps[Index(gap.serves)].IsOpen();
+      events.push_back({gap.until, early ? Event::Kind::kAgain : Event::Kind::kServe, g});
+      events.push_back({again ? gap.again : gap.after, again ? Event::Kind::kAgain : Event::Kind::kOpen, g});
+      continue;
+    }
+    if (gap.IsOpen()) {
+      events.push_back({gap.made, Event::Kind::kMade, g});
       events.push_back({gap.after, Event::Kind::kOpen, g});
       continue;
     }

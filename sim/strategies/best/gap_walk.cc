@@ -108,6 +108,7 @@ void GapWalk::Meet(const GapTables::Event& event) {
   const GapWay way = gaps_[event.gap];
   if (gap.streamed) return MeetStreamed(event);
   if (gap.serves >= 0) return MeetOpen(event);
+  if (gap.IsOpen()) return MeetOnHost(event);
   if (event.kind == Kind::kUnit || event.kind == Kind::kClose) {
     const bool waits = Recomputes(way) || layers_wait_;
     if (open_[Index(gap.value)] != event.gap || (event.kind == Kind::kUnit && !waits)) return;
@@ -118,20 +119,6 @@ void GapWalk::Meet(const GapTables::Event& event) {
   EndPoint(event.op + 1);
   AddAct(event);
   if (event.kind == Kind::kOpen) Open(event.gap);
-}
-
-// It stays beyond its last use, up to where what it serves is recomputed.
-void GapWalk::MeetOpen(const GapTables::Event& event) {
-  const GapTables::Gap& gap = tables_.gaps[Index(event.gap)];
-  const GapTables::Gap& served = tables_.gaps[Index(gap.serves)];
-  if (gaps_[gap.serves] != GapWay::kRecompute) return;
-  std::int32_t& stays = stays_[Index(gap.value)];
-  const bool opens = event.kind == Kind::kOpen;
-  EndPoint(opens ? event.op + 1 : event.op);
-  if (!opens && open_[Index(served.value)] == gap.serves) Fetch(served.value);
-  if (opens ? stays++ > 0 : --stays > 0) return;
-  passing_there_[Index(gap.value)] = opens ? 1 : 0;
-  away_ += opens ? -gap.bytes : gap.bytes;
 }
 
 // It is away from its gap on, which the tables count, and comes in while the ops run.
