@@ -154,8 +154,8 @@ inline void AddRandomAgain(const TrainingStep& step, Random& random, Plan& plan)
     const Op& op = step.ops[static_cast<std::size_t>(decision.op)];
     if (!HasAlgorithms(op.kind) || op.pass != Pass::kForward || random.Below(2) == 0) continue;
     const auto algorithms = static_cast<std::uint32_t>(AlgorithmNames(op.kind, op.pass).size());
-    decision.again = OpAgain{.algorithm = static_cast<std::int32_t>(random.Below(algorithms + 1)),
-                             .workspace = random.Below(2) == 0 ? 0 : Bytes{1000} * random.Below(100)};
+    decision.again = {{.algorithm = static_cast<std::int32_t>(random.Below(algorithms + 1)),
+                       .workspace = random.Below(2) == 0 ? 0 : Bytes{1000} * random.Below(100)}};
   }
 }
 

@@ -15,7 +15,7 @@ namespace spillway {
 
 class RecordedText {
  public:
-  explicit RecordedText(std::uint64_t seed) : random_(seed) {}
+  explicit RecordedText(std::uint64_t seed) : random_(seed), again_(seed + 1'000'000) {}
 
   std::string Draw() {
     text_ = R"({"graph": "drawn", "source": {"assumed": "drawn"}, "error": 0.1, "fixed_bytes": 700, "values": [
@@ -34,9 +34,11 @@ class RecordedText {
   void Node(std::int32_t n, bool backward) {
     std::vector<std::string> deps{names_.back()};
     for (std::uint32_t k = random_.Below(3); k > 0; --k) deps.push_back(names_[Pick()]);
-    text_ += fmt::format("{}\n{{\"id\": \"n{}\", \"op\": \"o\"{}{}, {}, \"deps\": [\"{}\"], \"results\": [",
-                         n > 0 ? "," : "", n, backward ? ", \"pass\": \"backward\"" : "",
-                         OneIn(9) ? ", \"recompute\": false" : "", Times(), fmt::join(deps, "\", \""));
+    std::string node = fmt::format("{}\n{{\"id\": \"n{}\", \"op\": \"o\"{}{}, {}, \"deps\": [\"{}\"], \"results\": [",
+                                   n > 0 ? "," : "", n, backward ? ", \"pass\": \"backward\"" : "",
+                                   OneIn(9) ? ", \"recompute\": false" : "", Times(), fmt::join(deps, "\", \""));
+    if (!backward && node.find("recompute") == node.npos && again_.Below(3) == 0) AddAgain(node);
+    text_ += node;
     const std::uint32_t results = OneIn(4) ? 2 : 1;
     for (std::uint32_t k = 0; k < results; ++k)
       text_ += (k > 0 ? ", " : "") + Result(fmt::format("r{}.", n), std::to_string(k));
@@ -47,6 +49,15 @@ class RecordedText {
     if (!OneIn(3)) return fmt::format("\"ns\": {}", random_.Below(20000));
     return fmt::format(R"("ways": [{{"ns": {}, "workspace": {}}}, {{"ns": {}}}])", random_.Below(9000),
                        random_.Below(30000), random_.Below(20000));
+  }
+
+  // Times of recomputations, of its ways some or all.
+  void AddAgain(std::string& node) {
+    const std::string key = "\"ns\": ";
+    for (std::size_t at = node.find(key); at != node.npos; at = node.find(key, at + key.size() + 20)) {
+      const std::string again = fmt::format("\"recompute_ns\": {}, ", again_.Below(20000));
+      if (again_.Below(4) > 0) node.insert(at, again);
+    }
   }
 
   std::string Result(const std::string& node, const std::string& number) {
@@ -62,7 +73,7 @@ class RecordedText {
     return fmt::format(R"({{"id": "{}", "bytes": {}}})", id, OneIn(9) ? 0 : 512 * random_.Below(40));
   }
 
-  Random random_;
+  Random random_, again_;
   std::string text_;
   std::vector<std::string> names_;  // that may be read
 };

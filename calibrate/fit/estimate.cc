@@ -4,11 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string_view>
+#include <utility>
 
 #include "calibrate/fit/group.h"
 #include "calibrate/fit/layout.h"
@@ -132,7 +133,8 @@ Bytes LeftBy(Launch launch, const CostModel& costs) {
 std::string RefusedWhole(const Sample& sample, const Cost& cost, const Device& device) {
   const bool known = !device.models.empty() && PlatformOf(device) == Platform::kGpu;
   const bool timed = cost.how == std::string_view("measured");
-  return known && !timed ? LargeTensorRefusal(sample.launch, sample.cudnn) : "";
+  const std::string& version = sample.cudnn.empty() ? CudnnVersion(device) : sample.cudnn;
+  return known && !timed ? LargeTensorRefusal(sample.launch, version) : "";
 }
 
 Answer KernelAnswer(const Sample& sample, const CostModel& costs, StackCosts& stacks, bool within_device) {
@@ -171,7 +173,8 @@ Answer CopyAnswer(const Sample& sample, const CostModel& costs) {
   const Direction direction = sample.direction == "h2d" ? Direction::kHostToDevice : Direction::kDeviceToHost;
   const std::int64_t rows = sample.row_bytes > 0 ? sample.bytes / sample.row_bytes : 1;
   const Cost cost = costs.Copy(sample.bytes, direction, 0, std::max<std::int64_t>(1, rows));
-  return {cost, static_cast<double>(cost.time), "", ""};
+  const Nanos issued = costs.machine().devices[0].host_costs.copy_submit;
+  return {cost, static_cast<double>(issued + cost.time), "", ""};
 }
 
 Answer AnswerTo(const Sample& sample, const CostModel& costs, StackCosts& stacks, bool within_device) {
@@ -187,38 +190,49 @@ std::string AnswerText(const Answer& answer) {
                      cost.how, SourceKindName(cost.source), cost.error, answer.menu);
 }
 
-void AppendCells(const CsvRow& row, std::string& out) {
-  for (const CsvCell& cell : row) out += CsvText(cell.text) + ",";
+std::string CellsText(const CsvRow& row) {
+  std::string text;
+  for (const CsvCell& cell : row) text += CsvText(cell.text) + ",";
+  return text;
 }
 
 }  // namespace
 
+std::vector<std::string> CheckOperations(const Document& document, const CostModel& costs) {
+  std::set<std::pair<std::string, std::string>> seen;
+  std::vector<Sample> first;  // of each harness and device
+  std::vector<std::string> warnings =
+      VisitOperations(document, [&](const CsvRow&, const Sample* operation) {
+        if (operation == nullptr) return;
+        const bool kernel = operation->what == SampleKind::kKernel;
+        const auto key = std::make_pair(kernel ? operation->harness : std::string(), operation->device);
+        if (seen.insert(key).second) first.push_back(*operation);
+      }).warnings;
+  for (std::string& doubt : DoubtsAbout(first, document.file, costs.machine(), LoadChips())) {
+    warnings.push_back(std::move(doubt));
+  }
+  return warnings;
+}
+
+void EstimateLines(const Document& document, const CostModel& costs, bool within_device,
+                   const std::function<void(std::string_view)>& line) {
+  StackCosts stacks(costs);
+  bool header = true;
+  VisitOperations(document, [&](const CsvRow& cells, const Sample* operation) {
+    const std::string added = std::exchange(header, false) ? kAdded
+                              : operation != nullptr ? AnswerText(AnswerTo(*operation, costs, stacks, within_device))
+                                                     : AnswerText({std::nullopt, 0, "", "refused by its status"});
+    line(CellsText(cells) + added + "\n");
+  });
+}
+
 std::string EstimateCsv(const std::string& text, const std::string& file, const CostModel& costs,
                         std::vector<std::string>* warnings, bool within_device) {
-  const SampleSet operations = ParseOperations(text, file);
-  if (warnings != nullptr) {
-    warnings->insert(warnings->end(), operations.warnings.begin(), operations.warnings.end());
-    const std::vector<std::string> doubts = DoubtsAbout(operations.samples, file, costs.machine(), LoadChips());
-    warnings->insert(warnings->end(), doubts.begin(), doubts.end());
-  }
-  Document document;
-  document.file = file;
-  document.text = text;
-  Diagnostics diagnostics(document);
-  const std::vector<CsvRow> rows = ParseCsv(document, diagnostics);
-  diagnostics.ThrowIfAny();
-  StackCosts stacks(costs);
+  const Document document{file, text, {}, {}};
+  const std::vector<std::string> said = CheckOperations(document, costs);
+  if (warnings != nullptr) warnings->insert(warnings->end(), said.begin(), said.end());
   std::string out;
-  auto next = operations.samples.begin();
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    AppendCells(rows[i], out);
-    const bool known = next != operations.samples.end() && next->line == rows[i][0].mark.line;
-    const std::string added = i == 0  ? kAdded
-                              : known ? AnswerText(AnswerTo(*next, costs, stacks, within_device))
-                                      : AnswerText({std::nullopt, 0, "", "refused by its status"});
-    out += added + "\n";
-    if (known) ++next;
-  }
+  EstimateLines(document, costs, within_device, [&out](std::string_view line) { out += line; });
   return out;
 }
 

@@ -2,11 +2,14 @@
 #ifndef SPILLWAY_CALIBRATE_FIT_ESTIMATE_H_
 #define SPILLWAY_CALIBRATE_FIT_ESTIMATE_H_
 
+#include <functional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "hw/machine/chips.h"
+#include "hw/text/document.h"
 #include "model/cost/cost_model.h"
 #include "model/profile/machine.h"
 #include "model/samples/sample.h"
@@ -18,6 +21,7 @@ namespace spillway {
 //   predicted_us                  the call's kernels; with a `harness` that the profile knows, as that harness sees it;
 //                                 with a software stack (harness, driver, cuda, cudnn) that the profile knows for the
 //                                 operation, at that stack's rates
+//                                 of a copy, the host's call and the copy itself
 //   predicted_algorithm           empty where there is no choice
 //   predicted_workspace_bytes
 //   how, source                   Cost::how; measured, published or assumed
@@ -35,6 +39,12 @@ namespace spillway {
 // library refuses the call whole for its size (model/cost/library_limits.h).
 std::string EstimateCsv(const std::string& text, const std::string& file, const CostModel& costs,
                         std::vector<std::string>* warnings = nullptr, bool within_device = false);
+
+// The same in two steps, for tables that are better not held as text twice: first all mistakes, which throw, and the
+// warnings; then, of a table without mistakes, line by line, each with its line feed.
+std::vector<std::string> CheckOperations(const Document& document, const CostModel& costs);
+void EstimateLines(const Document& document, const CostModel& costs, bool within_device,
+                   const std::function<void(std::string_view)>& line);
 
 // What makes an estimate less than its rows ask for.
 // A sentence, "file:line: warning: ...", for each harness of a kernel that no call floor of the profile is of, and for

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <ctime>
 #include <fstream>
+#include <sstream>
 #include <thread>
 
 #include "calibrate/host/pin.h"
@@ -60,6 +61,11 @@ HostFacts ReadHostFacts() {
 Bytes ReadHostMemory() {
   const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
   return pages > 0 && page > 0 ? static_cast<Bytes>(pages) * static_cast<Bytes>(page) : 0;
+}
+
+Bytes ReadFreeHostMemory() {
+  Bytes kibibytes = 0;
+  return std::istringstream(ValueOf("/proc/meminfo", "MemAvailable")) >> kibibytes ? kibibytes * kKiB : -1;
 }
 
 int OnlineCores() { return static_cast<int>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN))); }

@@ -99,9 +99,11 @@ std::vector<std::string> BenchJournal::Resume(const Sample& identity) {
     Begin();
     return {};
   }
-  const std::string text = LoadCsvText(path_).text;
-  const std::string whole = text.substr(0, text.rfind('\n') + 1);  // nothing where there is no line feed
-  if (whole.empty()) {                                             // killed before the first line was complete
+  std::string whole = LoadCsvText(path_).text;
+  const std::size_t all = whole.size();
+  whole.resize(whole.rfind('\n') + 1);  // to nothing where there is no line feed
+  const std::size_t kept = whole.size();
+  if (whole.empty()) {  // killed before the first line was complete
     CutTo(path_, 0);
     Open(true);
     return {};
@@ -114,13 +116,13 @@ std::vector<std::string> BenchJournal::Resume(const Sample& identity) {
                     path_));
   }
   if (whole.size() > header.size()) {
-    for (Sample& sample : ParseRows(whole, path_).samples) {
+    for (Sample& sample : ParseRows(std::move(whole), path_).samples) {
       CheckIdentity(path_, sample, identity);
       Take(std::move(sample));
     }
   }
   resumed_ = static_cast<int>(samples_.size());
-  if (whole.size() < text.size()) CutTo(path_, whole.size());
+  if (kept < all) CutTo(path_, kept);
   Open(false);
   std::vector<std::string> warnings = SetupWarnings(samples_, identity);
   for (std::string& warning : warnings) warning = fmt::format("{}: {}", path_, warning);

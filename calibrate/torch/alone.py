@@ -1,16 +1,14 @@
-"""One call timed by itself, on tensors made for it: shapes, strides and types are the step's, contents are drawn."""
-import statistics
-import time
+"""One call by itself, on tensors made for it: shapes, strides and types are the step's, contents are drawn."""
+import math
 
 import torch
 from torch.utils._pytree import tree_map
 
-from calls import arguments_of, tensors_in
+from calls import arguments_of, tensors_in, written_by
 from mistakes import RecordError
 from versions import storage_of
 from work import moved_bytes
 
-SECONDS, LEAST, MOST = 0.03, 3, 100  # of a measurement: how long, and how many calls at least and at most
 ASSUMED_BYTES_PER_S, ASSUMED_FLOPS_PER_S, ASSUMED_LAUNCH_NS = 1e12, 4e13, 3000
 
 
@@ -79,58 +77,40 @@ def reads_opaque(call):
 
 
 class Alone:
-    """The times of a call by itself, with its operands in the cache and without; the bytes that its results really take."""
+    """What is known of a distinct call: its seconds by the bytes touched since its operands were, and sizes."""
 
-    def __init__(self, call, device, cache):
-        self._call, self._cache, self._device = call, cache, device
-        self.failed, self._sizes = False, []
-        try:
-            if reads_opaque(call):
-                raise RecordError("the call reads bytes of the library's own")
-            self._measure()
-        except Exception:  # contents that the call does not take, or no room for it
-            self.failed = True
-            self._warm = self._cold = assumed_ns(call) / 1e9
+    def __init__(self, call):
+        self.call, self.failed = call, False
+        self._points, self._sizes = [], []  # points: pairs (bytes touched since, seconds)
 
-    def _measure(self):
-        def make(leaf):
-            return leaf.make(self._device) if isinstance(leaf, Specimen) else leaf
-        with torch.no_grad():
-            args, kwargs = tree_map(make, self._call.args), tree_map(make, self._call.kwargs)
-            operands = {storage_of(tensor)._cdata for tensor in tensors_in((args, kwargs))}
-            result = self._call.function(*args, **kwargs)
-            self._sizes = [storage_of(tensor).nbytes() for tensor in tensors_in(result)
-                           if storage_of(tensor)._cdata not in operands]
-            del result
-            self._warm = self._median(args, kwargs, SECONDS, lambda: None)
-            small = self._call.bytes < self._cache.least
-            self._cold = self._warm if small else self._median(args, kwargs, SECONDS / 2, self._cache.empty)
+    def knows(self, distance, seconds):
+        self._points = sorted(self._points + [(max(1, distance), seconds)])
 
-    def _median(self, args, kwargs, budget, between):
-        times, spent = [], 0.0
-        while len(times) < LEAST or (spent < budget and len(times) < MOST):
-            between()
-            times.append(self._seconds(args, kwargs))
-            spent += times[-1]
-        return statistics.median(times)
+    def fails(self):
+        """The call could not run: its time is assumed."""
+        self.failed, self._points = True, [(1, assumed_ns(self.call) / 1e9)]
 
-    def _seconds(self, args, kwargs):
-        if self._device.type == "cuda":
-            pair = [torch.cuda.Event(enable_timing=True) for _ in range(2)]
-            pair[0].record()
-            self._call.function(*args, **kwargs)
-            pair[1].record()
-            torch.cuda.synchronize(self._device)
-            return pair[0].elapsed_time(pair[1]) / 1e3
-        begin = time.perf_counter()
-        result = self._call.function(*args, **kwargs)
-        seconds = time.perf_counter() - begin
-        del result
-        return seconds
+    def seconds_at(self, distance):
+        """With that many bytes touched since the operands were. Between measurements: by the distance's logarithm."""
+        points = self._points
+        if distance <= points[0][0]:
+            return points[0][1]
+        for (low, before), (high, after) in zip(points, points[1:]):
+            if distance < high:
+                return before + (after - before) * math.log(distance / low) / math.log(high / low)
+        return points[-1][1]
 
-    def ns(self, absent):
-        """With that share of the operands' bytes not in the cache."""
-        return round(1e9 * (self._warm + absent * max(0.0, self._cold - self._warm)))
+    def ns(self, touched):
+        """Of one node. `touched`: pairs (bytes of a storage, bytes touched since it was)."""
+        total = sum(size for size, _ in touched)
+        if total == 0:
+            return round(1e9 * self.seconds_at(0))
+        return round(1e9 * sum(size * self.seconds_at(distance) for size, distance in touched) / total)
+
+    def takes_sizes(self, result, operands):
+        """Of the results that have storages of their own."""
+        self._sizes = [storage_of(tensor).nbytes() for tensor in tensors_in(result)
+                       if storage_of(tensor)._cdata not in operands]
 
     def correct_sizes(self, node):
         """Gives results the bytes that they took alone; opaque ones differ from what fakes say. How many it changed."""
@@ -142,3 +122,29 @@ class Alone:
             changed += result["bytes"] != size
             result["bytes"] = size
         return changed
+
+
+class Prepared:
+    """A call with operands made for it, ready to run again and again."""
+
+    def __init__(self, alone, device):
+        """RecordError, or whatever the library raises: the call cannot run on such operands."""
+        def make(leaf):
+            return leaf.make(device) if isinstance(leaf, Specimen) else leaf
+        call = alone.call
+        if reads_opaque(call):
+            raise RecordError("the call reads bytes of the library's own")
+        self.alone, self.function, self.times = alone, call.function, []
+        self.args, self.kwargs = tree_map(make, call.args), tree_map(make, call.kwargs)
+        self._written = [t for t in written_by(call.function, self.args, self.kwargs) if t.is_floating_point()]
+        self.result = self.function(*self.args, **self.kwargs)
+        alone.takes_sizes(self.result, {storage_of(tensor)._cdata for tensor in tensors_in((self.args, self.kwargs))})
+
+    def run(self, seconds_of):
+        """Once more. The result stays until the next time, and its memory comes back then: as old as the operands."""
+        for tensor in self._written:  # a product again and again would end in numbers that are slow
+            tensor.fill_(1.0)
+        self.result = None
+        seconds, self.result = seconds_of(self.function, self.args, self.kwargs)
+        self.times.append(seconds)
+        return self

@@ -1,9 +1,10 @@
 """Numbers that a step reads from its tensors, .item(): taken from a real step of a smaller batch, given to a step of fakes."""
 import torch
 
+from clocks import HostClock
 from machine import memory_of_host
 from mistakes import NumbersNeeded, RecordError
-from recorder import HostClock, Recorder
+from recorder import Recorder
 from untouched import Untouched
 
 SHARE_OF_FREE = 0.7  # of the host's free memory, that a step may need before it runs there

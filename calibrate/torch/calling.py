@@ -1,10 +1,11 @@
 """A step listed without memory, each distinct call of it timed alone."""
-from alone import Alone, Call, assumed_ns, signature
+from alone import Call, assumed_ns, signature
 from answers import Answers, check_room, hear_real_step, is_unknown_size, smaller
-from cache import Cache
+from cache import Cache, Distances
+from clocks import NoClock
 from fakes import Fakes
 from mistakes import NumbersNeeded, RecordError
-from recorder import NoClock
+from rounds import time_alone
 from running import one_step
 from untouched import Untouched
 from work import flops_of
@@ -62,7 +63,7 @@ def fake_step(found, forward, batch, update, device, heard):
 
 def call_steps(step, device, times, notes):
     """Gives the nodes of a listed step their times: measured alone, or assumed with `times` None."""
-    catalog, cache = step.catalog, Cache(device)
+    catalog = step.catalog
     step.varies, step.allocator_peak, step.notes = [], None, notes
     if times is None:
         step.error = ERROR_ASSUMED
@@ -71,14 +72,12 @@ def call_steps(step, device, times, notes):
             node["ns"] = spans[place]
         return
     step.error = ERROR_ALONE
-    timed, failed, resized = [], [], 0
-    for call in catalog.calls:
-        timed.append(Alone(call, device, cache))
-        failed += [str(call.function)] if timed[-1].failed else []
-    absent = cache.absent_shares(step.nodes, step.values)
-    for node, place, share in zip(step.nodes, catalog.by_node, absent):
-        node["ns"] = timed[place].ns(share)
-        resized += timed[place].correct_sizes(node)
+    timed = time_alone(catalog.calls, device, Cache(device))
+    resized = sum(timed[place].correct_sizes(node) for node, place in zip(step.nodes, catalog.by_node))
+    touched = Distances(step.nodes, step.values).by_node
+    for node, place, pairs in zip(step.nodes, catalog.by_node, touched):
+        node["ns"] = timed[place].ns(pairs)
+    failed = [str(each.call.function) for each in timed if each.failed]
     if failed:
         notes.append("%d calls could not be run alone, their times are assumed: %s" %
                      (len(failed), ", ".join(sorted(set(failed))[:5])))

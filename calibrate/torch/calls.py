@@ -81,6 +81,11 @@ def draws_numbers(function, args, kwargs):
     return "dropout_p" in names or "_attention" not in str(function)
 
 
+def draws_again(function):
+    """Whether a random call gives the same numbers from the same state of its generator; cuDNN keeps another state."""
+    return "cudnn" not in str(function)
+
+
 def leaves_memory_unwritten(function):
     return str(function).startswith(MAKES_UNWRITTEN)
 

@@ -253,7 +253,10 @@ class Carrier(Attaching, Making, TorchDispatchMode):
         finally:
             self.inside = False
 
-    def report(self):
+    def report(self, path=None):
+        """What happened, as text. With a path also as JSON, for `spillway validate --torch`."""
+        if path is not None:
+            self.account.write(path)
         return self.account.text()
 
 

@@ -27,7 +27,8 @@ class CarriedPlan:
         self.graph, self.strategy = content["network"], content.get("strategy", "")
         self.cap, self.peak = int(content["capacity_bytes"]), int(content["peak_bytes"])
         self.step_ns, self.host_bytes = content["step_time_ns"], int(content["host_bytes"])
-        self.live = content.get("live_bytes", [])
+        self.live, self.ends = content.get("live_bytes", []), content.get("end_ns", [])
+        self.batch, self.machine = content.get("batch", 1), content.get("machine", "")
         self.values = {value["id"]: value for value in content["values"]}
         self.calls = [RecordedCall(node) for node in content["calls"]]
         self.unseen = content.get("unseen", [])

@@ -1,5 +1,8 @@
 """What happened, beside what was predicted: for people as text, for `spillway validate --torch` as a dict."""
+import json
 import time
+
+import torch
 
 from calls import tensors_in
 from carry_storage import rounded, untyped_of
@@ -17,6 +20,8 @@ class Report:
 
     def begin(self):
         self._reset()
+        if on_gpu():
+            torch.cuda.reset_peak_memory_stats()
         self.begun = time.perf_counter()
 
     def called(self, index, store):
@@ -38,16 +43,26 @@ class Report:
         self.extras[key] = self.extras.get(key, 0) + 1
 
     def end(self, matcher, store):
-        lost = matcher.lost_at
+        lost, clock = matcher.lost_at, matcher.clock
+        if on_gpu():
+            torch.cuda.synchronize()
         self.contexts.append({
             "seconds": time.perf_counter() - self.begun, "matched": matcher.matched, "extra": matcher.extra,
             "missing": matcher.clock - matcher.matched, "counted_peak_bytes": self.peak,
-            "lost_at": None if lost is None else self.plan.calls[min(lost, len(self.plan.calls) - 1)].id, **store.counts})
+            "lost_at": None if lost is None else self.plan.calls[min(lost, len(self.plan.calls) - 1)].id, **store.counts,
+            "clock": clock, "predicted_ns": self.plan.ends[clock - 1] if 0 < clock <= len(self.plan.ends) else 0, **peaks()})
 
     def dict(self):
         return {"format": "spillway-carried", "version": 1, "network": self.plan.graph, "strategy": self.plan.strategy,
+                "batch": self.plan.batch, "machine": self.plan.machine, "device": name_of_device(), "torch": torch.__version__,
+                "predicted_host_bytes": self.plan.host_bytes,
                 "capacity_bytes": self.plan.cap, "predicted_peak_bytes": self.plan.peak,
                 "predicted_step_ns": self.plan.step_ns, "contexts": self.contexts, "extra_calls": self.extras}
+
+    def write(self, path):
+        """For `spillway validate --torch`."""
+        with open(path, "w") as file:
+            json.dump(self.dict(), file)
 
     def text(self):
         lines = ["%s by %s: predicted peak %.1f of %.1f MB" % (self.plan.graph, self.plan.strategy, self.plan.peak / 1e6,
@@ -62,6 +77,29 @@ class Report:
                 line += "; track lost at '%s'" % context["lost_at"]
             lines.append(line)
         return "\n".join(lines)
+
+
+def on_gpu():
+    return torch.cuda.is_available() and torch.cuda.is_initialized()
+
+
+def name_of_device():
+    return torch.cuda.get_device_name() if on_gpu() else "cpu"
+
+
+def peaks():
+    """What the allocator of a GPU gave out and reserved at most in the context; of a processor, the process so far."""
+    if on_gpu():
+        return {"allocated_peak_bytes": torch.cuda.max_memory_allocated(), "reserved_peak_bytes": torch.cuda.max_memory_reserved()}
+    return {"process_peak_bytes": most_resident()}
+
+
+def most_resident():
+    try:
+        with open("/proc/self/status") as file:
+            return next((int(line.split()[1]) << 10 for line in file if line.startswith("VmHWM:")), 0)
+    except OSError:
+        return 0
 
 
 def counted(store):

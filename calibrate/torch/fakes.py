@@ -31,6 +31,8 @@ class Fakes:
         if id(real) not in self._made:
             fake = self.tensor(real)
             fake = nn.Parameter(fake, requires_grad=real.requires_grad) if isinstance(real, nn.Parameter) else fake
+            if real.requires_grad and not fake.requires_grad:
+                fake.requires_grad_()
             fake.__dict__.update({key: value for key, value in vars(real).items() if key not in vars(fake)})
             self._made[id(real)] = (fake, real)
         return self._made[id(real)][0]

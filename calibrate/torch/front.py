@@ -39,12 +39,14 @@ def record(forward, batch, update=None, how="auto", times="measured", name=None,
         raise RecordError("no network was found behind forward: pass it, record(..., model=network)")
     device = torch.device(device) if device else place_of(found, batch)
     job = Job(found, forward, list(batch), update, device, small, times, repetitions)
-    before = RandomState()
+    before, gradients = RandomState(), [tensor.grad for tensor in batch]
     try:
         step, made = {"auto": job.auto, "run": job.run, "calls": job.calls}[how]()
         return written(step, made, name or title(found), samples or batch[0].shape[0], device)
     finally:
         before.put_back()
+        for tensor, gradient in zip(batch, gradients):
+            tensor.grad = gradient
 
 
 class Job:
@@ -56,8 +58,9 @@ class Job:
         self.notes = []
 
     def run(self):
+        self._tell_gradients()
         with Untouched(self.found) as before:
-            self._set_aside(before)
+            before.set_aside_gradients()
             step = run_steps(self.found, self.forward, self.batch, self.update, self.device, self.repetitions)
         step.notes = self.notes
         return step, {"how": "run", "times": "measured", "steps": self.repetitions}
@@ -89,12 +92,13 @@ class Job:
         return listed, {"how": "calls", "times": "assumed" if self.times is None else "calls", "steps": 1}
 
     def _listed(self):
+        self._tell_gradients()
         return list_step(self.found, self.forward, self.batch, self.update, self.device, self.small, self.notes)
 
-    def _set_aside(self, before):
-        if before.had_gradients():
-            self.notes.append("gradients that were there were set aside: the step begins without")
-            before.set_aside_gradients()
+    def _tell_gradients(self):
+        told = "gradients that were there were set aside: the step begins without"
+        if told not in self.notes and any(tensor.grad is not None for tensor in parameters_of(self.found)):
+            self.notes.append(told)
 
 
 def place_of(found, batch):
@@ -108,6 +112,12 @@ def title(found):
     return " and ".join(type(root).__name__ for root in found.modules) or "step"
 
 
+def readable(name):
+    """A name of letters that spillway reads."""
+    kept = "".join(letter if letter.isascii() and (letter.isalnum() or letter in " _.:/+@#-[],") else "-" for letter in name)
+    return kept.strip(" -,")[:200] or "step"
+
+
 def written(step, made, name, samples, device):
     """The file's keys in their order."""
     day = str(datetime.date.today())
@@ -116,7 +126,7 @@ def written(step, made, name, samples, device):
            "assumed": "no call was run: times are by bytes moved"}[made["times"]]
     where = "%s, PyTorch %s, %d threads, %s, %s" % (facts["name"], torch.__version__, torch.get_num_threads(), day, how)
     kind = "assumed" if made["times"] == "assumed" else "measured"
-    recording = {"format": "spillway-step", "version": 2, "graph": name, "samples": samples, "source": {kind: where},
+    recording = {"format": "spillway-step", "version": 2, "graph": readable(name), "samples": samples, "source": {kind: where},
                  "error": step.error}
     recording["made"] = dict(made, torch=str(torch.__version__), python=platform.python_version(), date=day,
                              notes=step.notes)

@@ -62,6 +62,8 @@ def check_loss(loss):
 def check_forward(forward):
     if isinstance(forward, nn.Module):
         check_modules([forward])
+    if hasattr(forward, "_torchdynamo_orig_callable"):
+        raise RecordError("forward is compiled, and its calls cannot be seen: leave torch.compile out while recording")
     if not callable(forward):
         raise RecordError("forward is %s: pass a function that takes the batch and returns the loss" %
                           type(forward).__name__)
@@ -83,6 +85,17 @@ def check_alike(first, other, number):
         raise RecordError("step %d differs from step 1 at call %d: %s there, %s here. Steps of one batch must make the "
                           "same calls: take out what depends on a counter or on drawn numbers" %
                           (number, index, told[0], told[1]))
+
+
+def check_timed(first, timer, number):
+    """RecordError: where a step that was only timed leaves the recorded one."""
+    if timer.differs is None:
+        return
+    node = next((node for _, node in first.calls[timer.differs:] if node is not None), None)
+    there = "the end of the step" if node is None else told_call(first.nodes[node])
+    raise RecordError("step %d differs from step 1 at call %s: %s there, %s here. Steps of one batch must make the same "
+                      "calls: take out what depends on a counter or on drawn numbers" %
+                      (number, "%d" % (len(first.nodes) if node is None else node), there, timer.found))
 
 
 def identity(node):

@@ -26,7 +26,7 @@ class ModuleNames:
         self._names = names_of(modules)
         self._claim = claim
         self._running = []
-        self._claimed = {}  # by id of a node: the node, which keeps its id from being used again
+        self._mark = "spillway %d" % id(self)  # in the metadata of nodes that somebody has claimed
         self._handles = []
 
     @property
@@ -45,7 +45,7 @@ class ModuleNames:
     def __exit__(self, *error):
         for handle in self._handles:
             handle.remove()
-        self._handles, self._claimed, self._running = [], {}, []
+        self._handles, self._running = [], []
 
     def _begins(self, module, args):
         self._running.append(self._names.get(id(module), self.here))
@@ -56,14 +56,17 @@ class ModuleNames:
             self._running.pop()
 
     def claim_behind(self, result):
-        """Nodes behind `result` that belong to nobody become the running module's."""
+        """Nodes behind `result` that belong to nobody become the running module's.
+
+        No node is held: those of a checkpoint's second forward would keep what they saved to the end of the step.
+        """
         name = self.here
         open_nodes = [tensor.grad_fn for tensor in found_in(result) if tensor.grad_fn is not None]
         while open_nodes:
             node = open_nodes.pop()
-            if node is None or id(node) in self._claimed:
+            if node is None or self._mark in node.metadata:
                 continue
-            self._claimed[id(node)] = node
+            node.metadata[self._mark] = True
             self._handles.append(node.register_hook(self._hook(name)))
             open_nodes += [below for below, _ in node.next_functions]
 

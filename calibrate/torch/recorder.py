@@ -3,13 +3,11 @@
 Memory is what storages take. Views are names of what they view and no nodes; calls that write an operand are in place,
 whatever they are called. What a step finds there when it begins is a value.
 """
-import gc
-import time
-
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from calls import (NOISE, bytes_of, draws_numbers, layout_of, leaves_memory_unwritten, only_views, scalars_of, tensors_in, written_by)
+from calls import (NOISE, bytes_of, draws_again, draws_numbers, layout_of, leaves_memory_unwritten, only_views, scalars_of,
+                   tensors_in, written_by)
 from mistakes import check_loss
 from modules import ModuleNames
 from storages import Lifetimes, Names
@@ -36,6 +34,7 @@ class Recorder(TorchDispatchMode):
         self._backward = running_backward()
         self._modules = ModuleNames(modules, self._claim)
         self._unclaimed, self._unwritten = [], {}
+        self.calls = []  # every call's function and the number of its node, or None: for Timer
         self._forward_over, self._updating = False, False
         for index, tensor in enumerate(batch):
             self._roles.setdefault(Names.key(tensor), {"class": "batch", "name": "batch[%d]" % index})
@@ -79,13 +78,16 @@ class Recorder(TorchDispatchMode):
                                   else self._read(t) for t in operands))
         inputs = [layout_of(tensor) for tensor in operands]
         result = self._run(function, args, kwargs)
+        self.calls.append((function, None))
         results = tensors_in(result)
         fresh = [tensor for tensor in results if not self._names.knows(tensor)]
         if written or fresh or not results:
+            self.calls[-1] = (function, len(self.nodes))
             node = self._add(function, deps, written, fresh)
             node.update(inputs=inputs, scalars=scalars_of(args, kwargs), outputs=[layout_of(t) for t in results])
             if draws_numbers(function, args, kwargs):
-                node.update(recompute=False, random=True, replay=True)
+                node.update({"random": True, "replay": True} if draws_again(function) else
+                            {"random": True, "recompute": False})
             if self._on_call:
                 self._on_call(len(self.nodes) - 1, function, args, kwargs, result)
         else:
@@ -171,71 +173,3 @@ def make_phases_one_after_another(nodes):
     if inside:
         for node in nodes[inside[0]:inside[-1]]:
             node["pass"] = "backward"
-
-
-class HostClock:
-    """Times calls by the host's clock: right where calls return when they are done (CPUs)."""
-
-    def __init__(self):
-        self.seconds = []
-
-    def time(self, function, args, kwargs):
-        begin = time.perf_counter()
-        result = function(*args, **kwargs)
-        self.seconds.append(time.perf_counter() - begin)
-        return result
-
-    def no_time(self):
-        self.seconds.append(0.0)
-
-    def forget(self):
-        self.seconds.pop()
-
-    def close(self):
-        pass
-
-
-class NoClock(HostClock):
-    """Of fakes, whose calls take no time that says anything."""
-
-    def time(self, function, args, kwargs):
-        self.seconds.append(0.0)
-        return function(*args, **kwargs)
-
-    def close(self):
-        gc.collect()  # fakes of PyTorch 1.13 stand in circles, and look alive
-
-
-class EventClock(HostClock):
-    """Times calls by CUDA events, and their workspace by the allocator: what a call took at its peak beyond what it left."""
-
-    def __init__(self, device):
-        super().__init__()
-        self._device, self._pairs, self.workspaces = device, [], []
-        self.peak = 0
-
-    def time(self, function, args, kwargs):
-        cuda = torch.cuda
-        before = cuda.memory_allocated(self._device)
-        cuda.reset_peak_memory_stats(self._device)
-        pair = (cuda.Event(enable_timing=True), cuda.Event(enable_timing=True))
-        pair[0].record()
-        result = function(*args, **kwargs)
-        pair[1].record()
-        peak = cuda.max_memory_allocated(self._device)
-        self.peak = max(self.peak, peak)
-        self.workspaces.append(max(0, peak - max(before, cuda.memory_allocated(self._device))))
-        self._pairs.append(pair)
-        return result
-
-    def no_time(self):
-        self._pairs.append(None)
-        self.workspaces.append(0)
-
-    def forget(self):
-        self._pairs.pop()
-        self.workspaces.pop()
-
-    def close(self):
-        torch.cuda.synchronize(self._device)
-        self.seconds = [pair[0].elapsed_time(pair[1]) / 1e3 if pair else 0.0 for pair in self._pairs]

@@ -4,12 +4,13 @@ import statistics
 
 import torch
 
-from mistakes import NumbersNeeded, check_alike
-from recorder import EventClock, HostClock, Recorder
+from clocks import EventClock, HostClock, MemoryClock, Timer
+from mistakes import NumbersNeeded, check_alike, check_timed
+from recorder import Recorder
 from roles import classify, named_tensors, parameters_of, states_of
 
 LEAST_ERROR = 0.02  # a repetition a moment later says little about another day
-WARM_UP = 3
+WARM_UP, LISTED = 2, 3  # steps that do not count, and those that are listed
 
 
 def one_step(found, forward, batch, update, clock, answer=None, on_call=None):
@@ -38,28 +39,40 @@ def spread_of(times):
 
 
 def run_steps(found, forward, batch, update, device, repetitions):
-    """The recorder of the first step, with the median of each call's seconds. RecordError: steps are not alike."""
-    first, times, scalars, clock = None, [], [], None
-    for number in range(WARM_UP + repetitions):
-        clock = EventClock(device) if device.type == "cuda" else HostClock()
+    """The recorder of the first step that counts, with the median of each call's seconds. RecordError: steps are not alike.
+
+    Some steps are listed, which are compared; the others are timed alone.
+    """
+    on_gpu = device.type == "cuda"
+    first, scalars, times, clock = None, [], [], None
+    for number in range(WARM_UP + min(LISTED, repetitions)):
+        clock = MemoryClock(device) if on_gpu else HostClock()
         step = one_step(found, forward, batch, update, clock)
-        if update is None:
-            for parameter in parameters_of(found):
-                parameter.grad = None
+        without_gradients(found, update)
         if number < WARM_UP:
             continue
-        if first is None:
-            first = step
+        first = first or step
         check_alike(first.nodes, step.nodes, number - WARM_UP + 1)
-        times.append(step.seconds)
         scalars.append([node["scalars"] for node in step.nodes])
+    for number in range(repetitions):
+        timer = Timer(first.calls, EventClock(device) if on_gpu else HostClock())
+        timer.step(forward, batch, update)
+        without_gradients(found, update)
+        check_timed(first, timer, len(scalars) + number + 1)
+        times.append(timer.seconds)
     for index, node in enumerate(first.nodes):
         node["ns"] = round(1e9 * statistics.median(row[index] for row in times))
-        if device.type == "cuda" and clock.workspaces[index]:
+        if on_gpu and clock.workspaces[index]:
             node["workspace"] = clock.workspaces[index]
     first.error, first.varies = round(spread_of(times), 3), varying(first.nodes, scalars)
     first.allocator_peak = getattr(clock, "peak", None)
     return first
+
+
+def without_gradients(found, update):
+    """An update sets gradients to None; without one they are taken away, so that steps are alike."""
+    for parameter in parameters_of(found) if update is None else ():
+        parameter.grad = None
 
 
 def varying(nodes, scalars):

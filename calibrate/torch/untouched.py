@@ -66,9 +66,6 @@ class Untouched:
         for tensor, _ in self._gradients:
             tensor.grad = None
 
-    def had_gradients(self):
-        return any(gradient is not None for _, gradient in self._gradients)
-
     @staticmethod
     def _members_of(part):
         members = dict(part.__dict__)

@@ -99,6 +99,7 @@ DeviceCosts::Candidate DeviceCosts::CandidateOf(const Launch& launch, const Offe
   candidate.rank = RankOf(candidate.cost);
   candidate.cost.algorithm = offer.algorithm;
   candidate.cost.workspace = offer.workspace;
+  candidate.cost.calls = std::max(1, candidate.cost.calls);  // the device was asked, and takes it
   return candidate;
 }
 

@@ -71,6 +71,7 @@ struct ValidationRow {
   Bytes predicted_peak = 0, measured_peak = 0;      // highest arena address; highest byte that changed
   Bytes predicted_device = 0, measured_device = 0;  // arena and reserve; growth of the process without host buffers
   Bytes predicted_host = 0, measured_host = 0;      // pinned
+  Bytes allocated = 0;                              // by the framework's allocator, at most; carried plans only
   Numerics numerics;
 
   double Fastest() const;                                                         // the shortest step time, or 0
@@ -136,6 +137,9 @@ struct ValidationCase {
   MeasuredLink link;
   MeasuredPace pace;
   MachineNoise noise;
+  // A framework carried the plans out (carried.h): there is no arena, no measured link, and no spans. measured_peak of its
+  // rows is what the carrier counted.
+  bool carried = false;
   // The device memory in use besides arenas. The profile's value is part of predicted_device. The measured value, with
   // the case's kernels loaded, is part of measured_device; -1: the device has no memory of its own.
   Bytes profile_reserve = 0, measured_reserve = -1;

@@ -120,7 +120,8 @@ void AddByNetwork(ValidationSet& set) {
 void AddBySeen(ValidationSet& set) {
   for (const bool seen : {true, false}) {
     const auto belongs = [&](const ValidationRow& row) {
-      return !row.random && (CaseOf(set, row).in_core_split.seen_share >= kSeenShare) == seen;
+      const ValidationCase& place = CaseOf(set, row);
+      return !row.random && !place.carried && (place.in_core_split.seen_share >= kSeenShare) == seen;
     };
     AddRows(seen ? "strategies, networks seen in calibration" : "strategies, networks left out of calibration", set,
             belongs);

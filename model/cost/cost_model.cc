@@ -9,9 +9,11 @@
 #include <vector>
 
 #include "hw/text/document.h"
+#include "model/cost/library_limits.h"
 #include "model/cost/measured_cost.h"
 #include "model/cost/menu.h"
 #include "model/cost/model_cost.h"
+#include "model/cost/op_tiles.h"
 #include "model/kernels/kernel_form.h"
 #include "model/profile/profile_text.h"
 #include "model/step/work_hash.h"
@@ -100,7 +102,8 @@ class CostModel::Sources {
         devices_.push_back({.chip = ChipOf(device),
                             .models = ResolveModels(device, machine.name),
                             .measured = MeasuredLaunches(device, machine.name),
-                            .link_rate = LinkRate(machine, static_cast<int>(i))});
+                            .link_rate = LinkRate(machine, static_cast<int>(i)),
+                            .limited = RefusesLargeTensors(device)});
       } catch (const UserError& error) {
         mistakes.insert(mistakes.end(), error.messages().begin(), error.messages().end());
       }
@@ -123,6 +126,8 @@ class CostModel::Sources {
     return flops * devices_[static_cast<std::size_t>(device)].measured.LeastTimePerFlop();
   }
 
+  bool Limited(int device) const { return devices_[static_cast<std::size_t>(device)].limited; }
+
   const LaunchCosts& launches(int device) const { return launches_[static_cast<std::size_t>(device)]; }
 
  private:
@@ -131,6 +136,7 @@ class CostModel::Sources {
     std::vector<ResolvedModel> models;
     MeasuredLaunches measured;
     double link_rate = 0;
+    bool limited = false;  // its library refuses large tensors
   };
 
   // An algorithm that was measured and wants more workspace than is granted cannot run, whatever its model says of it.
@@ -173,6 +179,32 @@ Cost CostModel::Kernel(const Launch& launch, int device) const {
 }
 
 Cost CostModel::Ask(const Launch& launch, int device) const {
+  Cost cost = AskWhole(launch, device);
+  const bool large = options_.large_calls != LargeCalls::kTaken && IsLarge(launch) && sources_->Limited(device);
+  if (!large || cost.how == std::string_view("measured")) return cost;
+  const std::int64_t samples = SamplesOfDividedCall(launch);
+  if (options_.large_calls == LargeCalls::kDivided && samples > 0) return AskInParts(launch, samples, device);
+  cost.calls = 0;
+  return cost;
+}
+
+// Equal parts and one with the rest. What sums up, a filter's gradient, is added by kernels as small as the filter,
+// which are left out.
+Cost CostModel::AskInParts(const Launch& launch, std::int64_t samples, int device) const {
+  const std::int64_t parts = launch.shape.in.n / samples, rest = launch.shape.in.n % samples;
+  Cost cost = AskWhole(PartOf(launch, samples, true), device);
+  cost.time *= parts;
+  cost.calls = static_cast<std::int32_t>(parts);
+  if (rest == 0) return cost;
+  const Cost last = AskWhole(PartOf(launch, rest, true), device);
+  if (launch.algorithm != 0 && last.algorithm != launch.algorithm) return last;
+  cost.time += last.time;
+  cost.workspace = std::max(cost.workspace, last.workspace);
+  ++cost.calls;
+  return cost;
+}
+
+Cost CostModel::AskWhole(const Launch& launch, int device) const {
   Cost cost = sources_->Answer(machine_->devices[static_cast<std::size_t>(device)], launch, device);
   cost.time = Paced(cost.time, IsProduct(launch.kind) ? options_.pace.products : options_.pace.others);
   if (options_.compute_slowdown > 1) cost = Slowed(cost, options_.compute_slowdown);

@@ -38,6 +38,10 @@ struct Cost {
   // Bytes of workspace that the algorithm needs for this time. More than was granted only if no algorithm needs less.
   Bytes workspace = 0;
   double copy_slowdown = 1.0;  // factor on the time while a copy runs
+  // Calls of the library. More than 1: the framework divides the launch along the batch (LargeCalls::kDivided); time and
+  // workspace are those of all parts. 0: the library refuses the launch whole (model/cost/library_limits.h), and the
+  // other figures are what it would take.
+  std::int32_t calls = 1;
 };
 
 // One way to run a launch, see model/cost/menu.h.
@@ -53,12 +57,20 @@ struct KernelPace {
   bool operator==(const KernelPace&) const = default;
 };
 
+// Who deals with a convolution whose tensors go beyond the indices of the library (model/cost/library_limits.h).
+enum class LargeCalls : std::uint8_t {
+  kRefused,  // nobody: the library refuses it
+  kDivided,  // the framework, which calls the library for parts of the batch
+  kTaken,    // whoever asks: the cost is that of a whole call
+};
+
 struct CostOptions {
   Bytes workspace_limit = kFrameworkWorkspace;  // the grant in place of kUsualWorkspace
   // Factor on the time of every kernel, at least 1 (`emulate` of a scenario). The device idles after each kernel, so a
   // concurrent copy still slows the kernel by as many nanoseconds.
   double compute_slowdown = 1;
   KernelPace pace{};
+  LargeCalls large_calls = LargeCalls::kRefused;
 };
 
 // The host's time to issue a launch, by op and pass, from the host costs of a profile.
@@ -93,7 +105,7 @@ class CostModel {
 
   // The cost of a launch with its algorithm and workspace. `device`: index into Machine::devices.
   virtual Cost Kernel(const Launch& launch, int device = 0) const;
-  // Every way to run the launch; its algorithm and workspace are ignored. Not cached.
+  // Every way to run the launch; its algorithm and workspace are ignored. Empty: the library refuses it. Not cached.
   virtual std::vector<MenuEntry> Menu(const Launch& launch, int device = 0) const;
   // Whether the workspaces in answers for this launch are the library's. False: less than what is granted may not do.
   virtual bool KnowsWorkspace(const Launch& /*launch*/) const { return true; }
@@ -115,6 +127,8 @@ class CostModel {
   class Memo;
   class Sources;
   Cost Ask(const Launch& launch, int device) const;
+  Cost AskWhole(const Launch& launch, int device) const;  // as if the library had no limits
+  Cost AskInParts(const Launch& launch, std::int64_t samples, int device) const;
   double TimeAtMostPeak(const Launch& launch, int device) const;  // nanoseconds; 0: no bound by the peak
   double FactorOf(const Launch& launch) const;                    // on the launch's time: pace times slowdown
   const Machine* machine_;

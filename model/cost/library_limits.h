@@ -3,7 +3,9 @@
 //
 //   convolution, 42 samples of 64 x 64 x 112 x 112 = 51,380,224 elements: 2,157,969,408 >= 2^31; 41 samples fit
 //
-// Tested by library_limits_test (tests/).
+// CostModel asks for the device of a profile, `estimate` for the software of a row.
+//
+// Tested by library_limits_test and large_calls_test (tests/).
 #ifndef SPILLWAY_MODEL_COST_LIBRARY_LIMITS_H_
 #define SPILLWAY_MODEL_COST_LIBRARY_LIMITS_H_
 
@@ -12,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "model/profile/machine.h"
 #include "model/step/launch.h"
 
 namespace spillway {
@@ -34,9 +37,22 @@ const char* LargeTensorsName(LargeTensors large);  // "refused", "taken", "unkno
 
 // The elements of the launch's largest tensor.
 std::int64_t LargestTensor(const Launch& launch);
-// Why cuDNN does not take the launch whole, with the samples that it takes; "": it does, or nothing is known.
+// Whether the launch has a tensor beyond the indices, and is one of those that some version refuses for that.
+bool IsLarge(const Launch& launch);
 // `version`: of cuDNN, "8.9"; "" is taken for one before 9.3, as the profiles' are.
-std::string LargeTensorRefusal(const Launch& launch, const std::string& version);
+bool TakesLargeTensors(const std::string& version);
+// The version of cuDNN that the profile names: the device's, else that of the launches timed on it; "": none.
+const std::string& CudnnVersion(const Device& device);
+// A GPU with kernel models, by whose library large tensors are refused. Of a device without models nothing is known.
+bool RefusesLargeTensors(const Device& device);
+// Why cuDNN does not take the launch whole, with the samples that it takes, after `name`; "": it does, or nothing is
+// known.
+std::string LargeTensorRefusal(const Launch& launch, const std::string& version, const std::string& name = "");
+// The samples of each call for which PyTorch divides a large convolution: those of 2^28 elements forward, of 2^27 for the
+// gradient of the data, of 2^29 for that of the filter; at least one. 0: a single sample is too large, and PyTorch takes
+// kernels of its own.
+// Source: pytorch/pytorch, aten/src/ATen/native/cudnn/Conv_v7.cpp, split_batch_dim_to_32bit_out and what calls it.
+std::int64_t SamplesOfDividedCall(const Launch& launch);
 
 }  // namespace spillway
 

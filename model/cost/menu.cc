@@ -12,6 +12,7 @@ void AddAnswers(Launch launch, const std::function<Cost(const Launch&)>& ask, st
   launch.workspace = kMostWorkspace;
   while (launch.workspace >= 0) {
     const Cost cost = ask(launch);
+    if (cost.calls == 0) return;                                              // refused, whatever is granted
     if (cost.workspace > launch.workspace) return;                            // nothing runs in so little
     if (launch.algorithm != 0 && cost.algorithm != launch.algorithm) return;  // unknown here: a law's answer
     menu.push_back({launch.algorithm, cost.workspace, cost});

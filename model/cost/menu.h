@@ -17,7 +17,8 @@ namespace spillway {
 
 // The answers of `ask`, which never wants more with less granted: first what it chooses by itself, the largest grant
 // first, then in the same way each of `algorithms` (as in Launch) that it has. At every grant up to kMostWorkspace at
-// which the launch can run, one of the entries of the same `algorithm` is its cost. Never empty; deterministic.
+// which the launch can run, one of the entries of the same `algorithm` is its cost. Empty: the library refuses the launch
+// (Cost::calls). Deterministic.
 std::vector<MenuEntry> MenuOf(Launch launch, std::span<const std::int32_t> algorithms,
                               const std::function<Cost(const Launch&)>& ask);
 

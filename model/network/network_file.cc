@@ -17,6 +17,7 @@ namespace spillway {
 namespace {
 
 constexpr std::size_t kMaxLayers = 100000;
+constexpr const char* kRecorded = "recorded as a step, `network: {graph: ...}` of a scenario";
 
 const LayerKind* KindOf(const Node& layer) {
   const Node* kind = layer.IsMap() ? layer.Find("kind") : nullptr;
@@ -119,15 +120,32 @@ class NetworkReader {
       return layer;  // which other keys are right depends on the kind
     }
     ReadAttributes(reader, *layer.kind, layer.attributes);
-    reader.Finish();
+    if (!HasOtherKeys(node, layer)) reader.Finish();
     return layer;
+  }
+
+  // Keys that no layer of the kind has, with all that it has, and where to turn with others.
+  bool HasOtherKeys(const Node& node, const Layer& layer) {
+    std::vector<std::string> names;
+    for (const KeyTable* table = &LayerKindKeys(*layer.kind); table != nullptr; table = table->also) {
+      std::vector<std::string> more = NamesOf(table->keys);
+      names.insert(names.begin(), more.begin(), more.end());
+    }
+    bool others = false;
+    for (const Node::Entry& entry : node.entries) {
+      if (Contains(names, entry.key)) continue;
+      others = true;
+      Error(entry.mark,
+            fmt::format("unknown key '{}' in layer '{}'{} (one of {}; a network with others is {})", entry.key,
+                        layer.name, DidYouMean(entry.key, names), fmt::join(names, ", "), kRecorded));
+    }
+    return others;
   }
 
   void ReportKind(const Node& node) {
     const std::vector<std::string> names = NamesOf(LayerKinds());
-    Error(node.mark, fmt::format("unknown layer kind '{}'{} (one of {}; a network with others is recorded as a step, "
-                                 "`network: {{graph: ...}}` of a scenario)",
-                                 node.scalar, DidYouMean(node.scalar, names), fmt::join(names, ", ")));
+    Error(node.mark, fmt::format("unknown layer kind '{}'{} (one of {}; a network with others is {})", node.scalar,
+                                 DidYouMean(node.scalar, names), fmt::join(names, ", "), kRecorded));
   }
 
   std::vector<LayerId> ReadInputs(MapReader& reader) {

@@ -151,6 +151,7 @@ struct Device {
   std::vector<KernelModel> models;
   std::vector<CallFloor> call_floors;
   std::vector<SoftwareStack> stacks;
+  std::string cudnn{};               // its version, where the profile names one: "8.9"; "" = not known
   std::vector<MeasuredOp> measured;  // no launch twice with one algorithm
   Source measured_source{Source::Kind::kMeasured, "on this machine"};
   MeasuredWith measured_with;

@@ -96,6 +96,8 @@ const KeyTable& DeviceKeys() {
            "hold here; it must be the same chip"},
           list("call_floors", "what harnesses add to samples", CallFloorKeys()),
           list("stacks", "other software stacks", StackKeys()),
+          {"cudnn", kAnyText, "that of `measured`, else not known and taken for one before 9.3",
+           "version of the library: before 9.3 it takes no convolution with a tensor of 2^31 elements or more"},
           ErrorRow("stack_error", "0.15", "error that all kernels of a software stack share; one standard deviation"),
           list("models", "fitted laws of kernels", KernelModelKeys()),
           {"measured", "a map", "none", "launches timed on this machine", {&MeasuredKeys()}}}};

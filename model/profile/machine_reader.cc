@@ -155,6 +155,7 @@ void ProfileReader::ReadKernels(MapReader& reader, const PartOwner& owner, Devic
                                            [&](const Node& item) { return ReadCallFloor(item, diagnostics_, owner); });
   device.stacks = ReadList<SoftwareStack>(reader.Optional("stacks"), 0, "stack", diagnostics_,
                                           [&](const Node& item) { return ReadStack(item, diagnostics_, owner); });
+  device.cudnn = reader.StringOr("cudnn", "");
   device.stack_error = reader.NumberOr("stack_error", device.stack_error, 0, kMostError);
   device.models = ReadList<KernelModel>(reader.Optional("models"), 0, "model", diagnostics_,
                                         [&](const Node& item) { return ReadKernelModel(item, diagnostics_, owner); });

@@ -76,6 +76,7 @@ void PrintDevice(std::string& out, const Device& device) {
   Print(out, "      source: {}\n", SourceText(device.memory_source));
   PrintHostCosts(out, device.host_costs);
   PrintLaws(out, device.laws);
+  if (!device.cudnn.empty()) Print(out, "    cudnn: {}\n", Quoted(device.cudnn));
   Print(out, "    stack_error: {}\n", device.stack_error);
   if (!device.measured.empty()) Print(out, "{}", MeasuredText(device));
   if (!device.models_from.empty()) {

@@ -66,6 +66,8 @@ const KeyTable& GraphMachineKeys() {
           {"memory_free_bytes", BytesValue(), kNotKnown, "the part that was free"},
           {"host_memory_bytes", BytesValue(), kNotKnown, "memory of the host"},
           {"call_ns", NumberFrom(0, kMostCallTime), kNotKnown, "the host's time for a call, in nanoseconds"},
+          {"carried_call_ns", NumberFrom(0, kMostCallTime), kNotKnown,
+           "the host's time for a call under a carrier, beyond call_ns (measure_carrier of spillway_torch.py)"},
           {"copy_in_bytes_per_s", RateValue(), kNotKnown, "rate of copies from pinned memory to the device, alone"},
           {"copy_out_bytes_per_s", RateValue(), kNotKnown, "rate of copies to pinned memory, alone"},
           {"both_in_bytes_per_s", RateValue(), "as alone", "the first while copies run in both directions"},

@@ -56,6 +56,7 @@ void ReadMachineOf(const Node& node, Diagnostics& diagnostics, RecordedAbout& ab
   about.memory_free = reader.IntegerOr("memory_free_bytes", 0, 0, kMostRecordedBytes);
   about.host_memory = reader.IntegerOr("host_memory_bytes", 0, 0, kMostRecordedBytes);
   about.call_time = reader.NumberOr("call_ns", 0, 0, kMostCallTime);
+  about.carried_call = reader.NumberOr("carried_call_ns", 0, 0, kMostCallTime);
   about.copy_in = reader.NumberOr("copy_in_bytes_per_s", 0, 0, kMostRecordedRate) / kNanosASecond;
   about.copy_out = reader.NumberOr("copy_out_bytes_per_s", 0, 0, kMostRecordedRate) / kNanosASecond;
   about.both_in = reader.NumberOr("both_in_bytes_per_s", 0, 0, kMostRecordedRate) / kNanosASecond;

@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <limits>
-#include <map>
+
+#include "model/recorded/lives.h"
 
 namespace spillway {
 
@@ -10,12 +11,51 @@ namespace {
 
 constexpr Bytes kBufferUnit = 512;
 
-Bytes Buffer(Bytes bytes) { return (bytes + kBufferUnit - 1) / kBufferUnit * kBufferUnit; }
+Bytes LeastWorkspace(const std::vector<RecordedWay>& ways) {
+  return std::min_element(ways.begin(), ways.end(),
+                          [](const RecordedWay& a, const RecordedWay& b) { return a.workspace < b.workspace; })
+      ->workspace;
+}
 
-// By tensor: the first and the last op at which it is on the device.
-struct Life {
-  OpId first = kNoOp, last = kNoOp;
+// Of what never leaves the device while it lives, of all others.
+struct Live {
+  std::vector<Bytes> fixed, movable;  // by op
 };
+
+Live LiveBytes(const RecordedStep& recorded, const std::vector<Life>& lives) {
+  const std::size_t ops = recorded.step.ops.size();
+  Live live{std::vector<Bytes>(ops + 1, 0), std::vector<Bytes>(ops + 1, 0)};
+  for (std::size_t t = 0; t < lives.size(); ++t) {
+    if (lives[t].first == kNoOp) continue;
+    const Tensor& tensor = recorded.step.tensors[t];
+    std::vector<Bytes>& at = tensor.Traits().may_move ? live.movable : live.fixed;
+    at[Index(lives[t].first)] += BufferBytes(tensor.bytes);
+    at[Index(lives[t].last) + 1] -= BufferBytes(tensor.bytes);
+  }
+  for (std::vector<Bytes>* at : {&live.fixed, &live.movable}) {
+    for (std::size_t op = 1; op <= ops; ++op) (*at)[op] += (*at)[op - 1];
+  }
+  return live;
+}
+
+Bytes MovableOperands(const TrainingStep& step, const Op& op) {
+  Bytes bytes = 0;
+  for (const TensorId t : op.reads)
+    bytes += step.tensors[Index(t)].Traits().may_move ? BufferBytes(step.tensors[Index(t)].bytes) : 0;
+  for (const TensorId t : op.writes) {
+    if (std::find(op.reads.begin(), op.reads.end(), t) != op.reads.end()) continue;
+    bytes += step.tensors[Index(t)].Traits().may_move ? BufferBytes(step.tensors[Index(t)].bytes) : 0;
+  }
+  return bytes;
+}
+
+OpId FirstMost(const std::vector<Bytes>& bytes) {
+  return static_cast<OpId>(std::max_element(bytes.begin(), bytes.end()) - bytes.begin());
+}
+
+}  // namespace
+
+Bytes BufferBytes(Bytes bytes) { return (bytes + kBufferUnit - 1) / kBufferUnit * kBufferUnit; }
 
 std::vector<Life> LivesOf(const TrainingStep& step) {
   const auto ops = static_cast<OpId>(step.ops.size());
@@ -43,67 +83,31 @@ Bytes FastestWorkspace(const std::vector<RecordedWay>& ways) {
       ->workspace;
 }
 
-Bytes LeastWorkspace(const std::vector<RecordedWay>& ways) {
-  return std::min_element(ways.begin(), ways.end(),
-                          [](const RecordedWay& a, const RecordedWay& b) { return a.workspace < b.workspace; })
-      ->workspace;
-}
-
-// Of what never leaves the device while it lives, of all others.
-struct Live {
-  std::vector<Bytes> fixed, movable;  // by op
-};
-
-Live LiveBytes(const RecordedStep& recorded, const std::vector<Life>& lives) {
-  const std::size_t ops = recorded.step.ops.size();
-  Live live{std::vector<Bytes>(ops + 1, 0), std::vector<Bytes>(ops + 1, 0)};
-  for (std::size_t t = 0; t < lives.size(); ++t) {
-    if (lives[t].first == kNoOp) continue;
-    const Tensor& tensor = recorded.step.tensors[t];
-    std::vector<Bytes>& at = tensor.Traits().may_move ? live.movable : live.fixed;
-    at[Index(lives[t].first)] += Buffer(tensor.bytes);
-    at[Index(lives[t].last) + 1] -= Buffer(tensor.bytes);
-  }
-  for (std::vector<Bytes>* at : {&live.fixed, &live.movable}) {
-    for (std::size_t op = 1; op <= ops; ++op) (*at)[op] += (*at)[op - 1];
-  }
-  return live;
-}
-
-Bytes MovableOperands(const TrainingStep& step, const Op& op) {
-  Bytes bytes = 0;
-  for (const TensorId t : op.reads)
-    bytes += step.tensors[Index(t)].Traits().may_move ? Buffer(step.tensors[Index(t)].bytes) : 0;
-  for (const TensorId t : op.writes) {
-    if (std::find(op.reads.begin(), op.reads.end(), t) != op.reads.end()) continue;
-    bytes += step.tensors[Index(t)].Traits().may_move ? Buffer(step.tensors[Index(t)].bytes) : 0;
-  }
-  return bytes;
-}
-
-OpId FirstMost(const std::vector<Bytes>& bytes) {
-  return static_cast<OpId>(std::max_element(bytes.begin(), bytes.end()) - bytes.begin());
-}
-
-// Of the module that made the tensor; of a value, of the first one that uses it.
-const std::string& ModuleOf(const RecordedStep& recorded, TensorId t, const Life& life) {
+// Values live throughout, but belong to the module that uses them first.
+std::vector<const std::string*> ModulesOf(const RecordedStep& recorded) {
   static const std::string kNone;
-  const OpId maker = recorded.makers[Index(t)];
-  const OpId op = maker == kNoOp ? life.first : maker;
-  return op == kNoOp || recorded.step.tensors[Index(t)].name == "fixed bytes" ? kNone
-                                                                              : recorded.calls[Index(op)].module;
+  std::vector<OpId> by = recorded.makers;
+  std::vector<OpId> first_use(by.size(), kNoOp);
+  for (OpId op = static_cast<OpId>(recorded.step.ops.size()) - 1; op >= 0; --op) {
+    for (const TensorId t : recorded.step.ops[Index(op)].reads) first_use[Index(t)] = op;
+  }
+  std::vector<const std::string*> modules;
+  for (std::size_t t = 0; t < by.size(); ++t) {
+    const OpId op = by[t] == kNoOp ? first_use[t] : by[t];
+    const bool named = op != kNoOp && recorded.step.tensors[t].name != "fixed bytes";
+    modules.push_back(named ? &recorded.calls[Index(op)].module : &kNone);
+  }
+  return modules;
 }
-
-}  // namespace
 
 Footprint FootprintOf(const RecordedStep& recorded) {
   const Live live = LiveBytes(recorded, LivesOf(recorded.step));
   Footprint footprint;
   for (std::size_t op = 0; op < recorded.step.ops.size(); ++op) {
     const std::vector<RecordedWay>& ways = recorded.ways[op];
-    footprint.in_core.push_back(live.fixed[op] + live.movable[op] + Buffer(FastestWorkspace(ways)));
+    footprint.in_core.push_back(live.fixed[op] + live.movable[op] + BufferBytes(FastestWorkspace(ways)));
     footprint.alone.push_back(live.fixed[op] + MovableOperands(recorded.step, recorded.step.ops[op]) +
-                              Buffer(LeastWorkspace(ways)));
+                              BufferBytes(LeastWorkspace(ways)));
   }
   footprint.peak = FirstMost(footprint.in_core);
   footprint.least = FirstMost(footprint.alone);
@@ -112,26 +116,15 @@ Footprint FootprintOf(const RecordedStep& recorded) {
 
 Present PresentAt(const RecordedStep& recorded, OpId op) {
   Present present;
-  std::vector<Life> lives = LivesOf(recorded.step);
-  // Values live throughout, but belong to the module that uses them first.
-  std::vector<OpId> first_use(lives.size(), kNoOp);
-  for (OpId o = static_cast<OpId>(recorded.step.ops.size()) - 1; o >= 0; --o) {
-    for (const TensorId t : recorded.step.ops[Index(o)].reads) first_use[Index(t)] = o;
-  }
-  std::map<std::string, Bytes> modules;
+  const std::vector<Life> lives = LivesOf(recorded.step);
   for (std::size_t t = 0; t < lives.size(); ++t) {
     if (lives[t].first == kNoOp || lives[t].first > op || lives[t].last < op) continue;
-    const Bytes bytes = Buffer(recorded.step.tensors[t].bytes);
+    const Bytes bytes = BufferBytes(recorded.step.tensors[t].bytes);
     present.by_use[static_cast<std::size_t>(recorded.uses[t])] += bytes;
-    modules[ModuleOf(recorded, static_cast<TensorId>(t), {first_use[t], kNoOp})] += bytes;
     present.tensors.push_back(static_cast<TensorId>(t));
   }
   present.held = recorded.calls[Index(op)].held;
-  present.workspace = Buffer(FastestWorkspace(recorded.ways[Index(op)])) - present.held;
-  modules[recorded.calls[Index(op)].module] += present.workspace;
-  present.by_module.assign(modules.begin(), modules.end());
-  std::stable_sort(present.by_module.begin(), present.by_module.end(),
-                   [](const auto& a, const auto& b) { return a.second > b.second; });
+  present.workspace = BufferBytes(FastestWorkspace(recorded.ways[Index(op)])) - present.held;
   const std::vector<Tensor>& tensors = recorded.step.tensors;
   std::stable_sort(present.tensors.begin(), present.tensors.end(),
                    [&](TensorId a, TensorId b) { return tensors[Index(a)].bytes > tensors[Index(b)].bytes; });

@@ -31,8 +31,7 @@ Footprint FootprintOf(const RecordedStep& recorded);
 struct Present {
   std::array<Bytes, kRecordedUses> by_use{};
   Bytes workspace = 0, held = 0;
-  std::vector<std::pair<std::string, Bytes>> by_module{};  // the largest first; "" = no module
-  std::vector<TensorId> tensors{};                         // the largest first; among equals in the order of the file
+  std::vector<TensorId> tensors{};  // the largest first; among equals in the order of the file
 };
 Present PresentAt(const RecordedStep& recorded, OpId op);
 

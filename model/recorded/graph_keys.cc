@@ -56,7 +56,8 @@ const KeyTable& GraphWayKeys() {
                                .keys = {{"algorithm", kAnyText, "\"\"",
                                          "its name, for readers; plans say way1, way2, ..., in the order of the list"},
                                         {"ns", TimeValue(), "required", "time in nanoseconds"},
-                                        {"workspace", WorkspaceValue(), "0", "bytes besides operands and results"}},
+                                        {"workspace", WorkspaceValue(), "0", "bytes besides operands and results"},
+                                        {"recompute_ns", TimeValue(), "as `ns`", "time of a second run in the step"}},
                                .note = "The library's own choice is the fastest that fits into the workspace granted."};
   return kTable;
 }
@@ -89,6 +90,8 @@ const KeyTable& GraphNodeKeys() {
                 "back before the first"},
                {"ns", TimeValue(), kRequiredOrWays, "time in nanoseconds"},
                {"workspace", WorkspaceValue(), "0", "bytes besides operands and results; with `ns`"},
+               {"recompute_ns", TimeValue(), "as `ns`",
+                "time of each further run in the step, such as batch norm's with known statistics; with `ns`"},
                {"ways", "a list of maps", "none", "at most 32, in place of `ns`", {&GraphWayKeys()}},
                {"deps", "a list of ids", "none", "values, and results of nodes listed earlier, that it reads"},
                {"results", "a list of maps", "none", "what it makes", {&GraphResultKeys()}},

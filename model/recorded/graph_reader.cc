@@ -122,6 +122,10 @@ class GraphReader {
     const bool random = reader.BoolOr("random", false), replay = reader.BoolOr("replay", false);
     reader.Check(random || !replay, "replay", "the node is not `random`");
     node.recompute = node.recompute && (!random || replay);
+    if (node.recompute_differs && (!node.recompute || node.pass != Pass::kForward)) {
+      diagnostics_.Error(reader.mark(),
+                         "recompute_ns: expected of forward nodes that may run twice, found another node");
+    }
     const std::vector<RecordedOperand> inputs = ReadOperands(reader, "inputs"),
                                        outputs = ReadOperands(reader, "outputs");
     node.call.flops = FlopsOf(node.call.op, inputs, outputs);
@@ -184,10 +188,10 @@ class GraphReader {
   void ReadTimes(MapReader& reader, RecordedNode& node) {
     const Node* ways = reader.Optional("ways");
     if (ways == nullptr) {
-      node.ways.push_back(ReadWay(reader));
+      node.ways.push_back(ReadWay(reader, node));
       return;
     }
-    for (const char* key : {"ns", "workspace"}) {
+    for (const char* key : {"ns", "workspace", "recompute_ns"}) {
       if (const Node* other = reader.Optional(key)) {
         diagnostics_.Error(other->mark, fmt::format("'{}' besides 'ways': give either the one or the other", key));
       }
@@ -195,7 +199,7 @@ class GraphReader {
     ForEachItem(ways, "ways", [&](const Node& item) {
       MapReader way(item, diagnostics_, "way", GraphWayKeys());
       const std::string algorithm = way.StringOr("algorithm", "");
-      node.ways.push_back(ReadWay(way));
+      node.ways.push_back(ReadWay(way, node));
       node.ways.back().algorithm = algorithm;
       way.Finish();
     });
@@ -205,13 +209,16 @@ class GraphReader {
     }
   }
 
-  RecordedWay ReadWay(MapReader& reader) {
+  RecordedWay ReadWay(MapReader& reader, RecordedNode& node) {
     RecordedWay way;
     const double time = reader.RequiredNumber("ns", 0, kLongestTime);
+    const double again = reader.NumberOr("recompute_ns", time, 0, kLongestTime);
     way.workspace = reader.IntegerOr("workspace", 0, 0, kMostWorkspace);
     if (time_ > kLongestTime) return way;
     way.time = std::llround(time);
-    time_ += time;
+    way.recompute_time = std::llround(again);
+    node.recompute_differs = node.recompute_differs || way.recompute_time != way.time;
+    time_ += std::max(time, again);
     if (time_ > kLongestTime)
       diagnostics_.Error(reader.MarkOf("ns"), fmt::format("more than {} ns up to here", kMostRecordedTime));
     return way;

@@ -178,6 +178,7 @@ class GraphUnroller {
     op.layer = LayerOf(node);
     op.shape.recorded = n + 1;
     op.once = !node.recompute;
+    op.recompute_differs = node.recompute_differs;
     for (const RecordedName& dep : node.deps) {
       if (const NamedTensor* named = Find(dep, n)) Read(named->tensor, n, op);
     }

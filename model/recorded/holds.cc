@@ -10,6 +10,9 @@ namespace spillway {
 namespace {
 
 constexpr Bytes kBufferUnit = 512;  // as buffers of the step are rounded
+// Autograd lets go of what a call saved when the last product of that call's gradient is made, a few calls after what is
+// saved was read last. So short a hold only puts the last use off; the tensor may leave before.
+constexpr OpId kShortHold = 32;
 
 std::vector<OpId> LastUses(const TrainingStep& step) {
   std::vector<OpId> last(step.tensors.size(), kNoOp);
@@ -47,6 +50,11 @@ void ApplyHolds(const std::vector<RecordedHold>& holds, TrainingStep& step, std:
       more[Index(until[t]) + 1] -= buffer;
       continue;
     }
+    const bool is_short = !step.IsForward(last[t]) && until[t] - last[t] <= kShortHold;
+    for (OpId op = last[t] + 1; is_short && op <= until[t]; ++op) {
+      step.ops[Index(op)].reads.push_back(static_cast<TensorId>(t));
+    }
+    if (is_short) continue;
     step.ops[Index(until[t])].reads.push_back(static_cast<TensorId>(t));
     tensor.use = TensorClass::kAuxiliary;
   }

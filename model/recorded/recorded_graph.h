@@ -47,6 +47,7 @@ struct RecordedNode {
   std::string layer;  // "": the op is a layer by itself
   Pass pass = Pass::kForward;
   bool recompute = true;           // false: the op must not run again (Op::once)
+  bool recompute_differs = false;  // some way has a time of its own for that
   std::vector<RecordedWay> ways;   // how the op may run: time and workspace of each
   std::vector<RecordedName> deps;  // the tensors that the op reads
   std::vector<RecordedResult> results;

@@ -60,19 +60,6 @@ Device DeviceOfRecording(const RecordedStep& recorded) {
   return device;
 }
 
-bool HasCall(const RecordedStep& recorded, const char* part) {
-  return std::any_of(recorded.calls.begin(), recorded.calls.end(),
-                     [&](const RecordedCall& call) { return call.op.find(part) != std::string::npos; });
-}
-
-Bytes BytesOfUse(const RecordedStep& recorded, RecordedUse use) {
-  Bytes bytes = 0;
-  for (std::size_t t = 0; t < recorded.uses.size(); ++t) {
-    if (recorded.uses[t] == use) bytes += recorded.step.tensors[t].bytes;
-  }
-  return bytes;
-}
-
 }  // namespace
 
 Machine MachineOfRecording(const RecordedStep& recorded, double link) {
@@ -91,30 +78,6 @@ Machine MachineOfRecording(const RecordedStep& recorded, double link) {
                     .source = {known ? Source::Kind::kMeasured : Source::Kind::kAssumed, "in the recording"}}};
   machine.links = {LinkOfRecording(about, link)};
   return machine;
-}
-
-std::vector<GpuDifference> DifferencesOnGpu(const RecordedStep& recorded) {
-  if (recorded.about.device_type == "cuda") return {};
-  constexpr Bytes kProductsWorkspace = 32 * kMiB;
-  std::vector<GpuDifference> differences = {
-      {.what = "workspace of matrix products",
-       .whole_step = kProductsWorkspace,
-       .source = "PyTorch's notes on CUDA semantics: 8.1 MiB, on Hopper 32 MiB for each handle"}};
-  if (HasCall(recorded, "convolution")) {
-    differences.push_back({.what = "workspace of convolutions: not known, the margin has to hold it",
-                           .source = "cuDNN's algorithms take from nothing to more than their operands"});
-  }
-  const bool updates = recorded.step.first_update < static_cast<OpId>(recorded.step.ops.size());
-  if (updates && !HasCall(recorded, "_foreach") && !HasCall(recorded, "_fused")) {
-    differences.push_back({.what = "temporaries of the optimizer, which takes foreach=True on a GPU",
-                           .update = BytesOfUse(recorded, RecordedUse::kWeights),
-                           .source = "torch.optim: foreach takes about the size of the parameters more than the loop"});
-  }
-  if (HasCall(recorded, "softmax") && (HasCall(recorded, "bmm") || HasCall(recorded, "matmul"))) {
-    differences.push_back({.what = "attention may run fused and save no scores: the recorded peak is then too high",
-                           .source = "torch.nn.functional.scaled_dot_product_attention: kernels by device and type"});
-  }
-  return differences;
 }
 
 }  // namespace spillway

@@ -145,6 +145,7 @@ std::shared_ptr<const RecordedStep> ReadRecordedStep(const Document& document) {
     recorded->calls.push_back(std::move(node.call));
   }
   recorded->source = std::move(graph.source);
+  recorded->unseen = !graph.unseen.empty();
   recorded->error = graph.error;
   recorded->shared_error = graph.shared_error;
   recorded->digest = Hasher().Add(document.text).Value();

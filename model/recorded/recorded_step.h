@@ -24,6 +24,8 @@
 // Bytes that are held longer than ops read them (`held_until`): up to a forward op they are workspace of the ops in
 // between, so that these may run again; up to a later op or the end that op reads them, and they are never moved.
 //
+// A node may have another time when it runs again (`recompute_ns`), as batch norm whose statistics are known.
+//
 // Nodes that may not run again (Op::once):
 //   - a node with `recompute: false`, one that draws random numbers which cannot be drawn again, a maker of `unseen`
 //   - a node that writes a tensor which stays on the device, or writes in place and makes another tensor too
@@ -60,6 +62,7 @@ struct RecordedWay {
   std::string algorithm{};  // as the recording calls it; plans say "way1", "way2", ... (AlgorithmNames)
   Nanos time = 0;
   Bytes workspace = 0;
+  Nanos recompute_time = 0;  // of a recomputation; `time`, unless the file says otherwise (Op::recompute_differs)
 };
 
 // How, on what device and on what machine a step was recorded. Texts are "", numbers 0 where the file does not say.
@@ -69,7 +72,8 @@ struct RecordedAbout {
   std::string how{}, times{}, torch{}, python{}, date{};  // "run" or "calls"; "measured", "calls", "assumed"
   std::vector<std::string> notes{};
   Bytes memory = 0, memory_free = 0, host_memory = 0;
-  double call_time = 0;                                         // nanoseconds of the host
+  double call_time = 0;     // nanoseconds of the host
+  double carried_call = 0;  // nanoseconds of the host for a call under a carrier, beyond call_time; 0: not measured
   double copy_in = 0, copy_out = 0, both_in = 0, both_out = 0;  // bytes per nanosecond; `in`: to the device
   Bytes allocator_peak = 0;                                     // as the framework counted
 };
@@ -97,6 +101,7 @@ struct RecordedStep {
   std::vector<RecordedCall> calls{};  // by op
   std::vector<RecordedUse> uses{};    // by tensor
   std::vector<OpId> makers{};         // by tensor: the op that makes it, kNoOp: it is there before the step
+  bool unseen = false;  // something wrote tensors outside the recorded calls: no storage may be emptied under a reader
 };
 
 // Throws UserError with every mistake in the file: text that is no JSON or YAML, unknown keys, ids that come twice,
@@ -162,7 +167,7 @@ class RecordedCosts : public CostModel {
   const CarriedTimes& carried() const { return carried_; }
 
  private:
-  Cost CostOf(std::size_t op, std::size_t way) const;
+  Cost CostOf(const Launch& launch, std::size_t way) const;
 
   const std::shared_ptr<const RecordedStep> recorded_;
   const CarriedTimes carried_;

@@ -45,23 +45,29 @@ std::size_t ColumnsAmong(const std::string& text, char separator) {
 }
 
 // Tables of other programs: one cell holds several names.
-void CheckSeparators(const CsvRow& header, SampleErrors& errors) {
+bool HasSeparators(const CsvCell& cell, SampleErrors& errors) {
   static constexpr std::pair<char, const char*> kSeparators[] = {
       {'\t', "tabs"}, {';', "semicolons"}, {'|', "bars"}, {':', "colons"}, {' ', "spaces"}};
-  for (const CsvCell& cell : header) {
-    for (const auto& [separator, name] : kSeparators) {
-      const bool spreadsheet = cell.text.starts_with("sep=") && cell.text.find(separator) != std::string::npos;
-      if (!spreadsheet && ColumnsAmong(cell.text, separator) < 2) continue;
-      errors.Error(cell.mark,
-                   fmt::format("cells are separated by {} here; expected commas between them, and points, not "
-                               "commas, in numbers",
-                               name));
-      return;
-    }
+  for (const auto& [separator, name] : kSeparators) {
+    const bool spreadsheet = cell.text.starts_with("sep=") && cell.text.find(separator) != std::string::npos;
+    if (!spreadsheet && ColumnsAmong(cell.text, separator) < 2) continue;
+    errors.Error(cell.mark, fmt::format("cells are separated by {} here; expected commas between them, and points, not "
+                                        "commas, in numbers",
+                                        name));
+    return true;
   }
+  return false;
 }
 
 }  // namespace
+
+bool HasOtherSeparators(std::string_view first_line, SampleErrors& errors) {
+  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+  if (first_line.starts_with(kByteOrderMark)) first_line.remove_prefix(kByteOrderMark.size());
+  CsvCell line{std::string(first_line), {1, 1}};
+  std::erase(line.text, '"');
+  return ColumnsAmong(line.text, ',') < 2 && HasSeparators(line, errors);
+}
 
 void SampleErrors::Error(Mark mark, std::string_view message) {
   if (++count_ <= kMostTold) diagnostics_.Error(mark, message);
@@ -83,7 +89,9 @@ ColumnMap::ColumnMap(const CsvRow& header, const std::vector<Column>& required, 
                      std::vector<std::string>& warnings)
     : width_(header.size()) {
   cells_.fill(-1);
-  CheckSeparators(header, errors);
+  for (const CsvCell& cell : header) {
+    if (HasSeparators(cell, errors)) break;
+  }
   errors.ThrowIfAny();
   for (std::size_t at = 0; at < header.size(); ++at) Place(header, at, errors, warnings);
   std::vector<Column> missing;

@@ -55,7 +55,7 @@ class SampleErrors {
  public:
   explicit SampleErrors(const Document& document) : diagnostics_(document) {}
   void Error(Mark mark, std::string_view message);
-  Diagnostics& diagnostics() { return diagnostics_; }  // for ParseCsv
+  Diagnostics& diagnostics() { return diagnostics_; }  // for CsvRows
   const std::string& file() const { return diagnostics_.file(); }
   int count() const { return count_; }
   void ThrowIfAny() const;
@@ -88,6 +88,10 @@ class ColumnMap {
   std::vector<Unread> unread_;
   std::size_t width_;
 };
+
+// Of a first line, as it stands, whose columns something else than commas separates, quotes or none: reports it. Whether
+// it is such a line.
+bool HasOtherSeparators(std::string_view first_line, SampleErrors& errors);
 
 // One row. Getters report what is malformed and go on with a value that is safe to use.
 class SampleRow {

@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <new>
+
 #include "hw/text/text_file.h"
+#include "hw/text/units.h"
 
 namespace spillway {
 namespace {
@@ -16,33 +19,13 @@ std::string_view Trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(" \t") - first + 1);
 }
 
-class CsvReader {
- public:
-  CsvReader(std::string_view text, Diagnostics& diagnostics) : text_(text), diagnostics_(diagnostics) {
-    if (text_.starts_with(kByteOrderMark)) Skip(kByteOrderMark.size());
-  }
-  bool AtEnd() const { return at_ == text_.size(); }
-  // Skips an empty line. REQUIRES: !AtEnd(), at the beginning of a line.
-  bool SkipEmptyLine() { return SkipLineEnd(); }
-  CsvRow ReadRow();
+}  // namespace
 
- private:
-  char Peek() const { return text_[at_]; }
-  Mark Here() const { return {line_, static_cast<int>(at_ - line_begin_) + 1}; }
-  void Skip(std::size_t count) { at_ += count; }
-  bool AtLineEnd() const { return AtEnd() || Peek() == '\n' || text_.substr(at_).starts_with("\r\n"); }
-  bool SkipLineEnd();
-  CsvCell ReadCell();
-  void ReadQuoted(CsvCell& cell);
-  std::string_view ReadPlain();
+CsvRows::CsvRows(const Document& document, Diagnostics& diagnostics) : text_(document.text), diagnostics_(diagnostics) {
+  if (text_.starts_with(kByteOrderMark)) Skip(kByteOrderMark.size());
+}
 
-  std::string_view text_;
-  Diagnostics& diagnostics_;
-  std::size_t at_ = 0, line_begin_ = 0;
-  int line_ = 1;
-};
-
-bool CsvReader::SkipLineEnd() {
+bool CsvRows::SkipLineEnd() {
   if (AtEnd() || !AtLineEnd()) return false;
   Skip(Peek() == '\n' ? 1 : 2);
   line_begin_ = at_;
@@ -51,7 +34,7 @@ bool CsvReader::SkipLineEnd() {
 }
 
 // Up to the next comma or line end.
-std::string_view CsvReader::ReadPlain() {
+std::string_view CsvRows::ReadPlain() {
   const std::size_t begin = at_;
   while (!AtLineEnd() && Peek() != ',') {
     if (Peek() == '"')
@@ -62,7 +45,7 @@ std::string_view CsvReader::ReadPlain() {
 }
 
 // REQUIRES: at the opening quote.
-void CsvReader::ReadQuoted(CsvCell& cell) {
+void CsvRows::ReadQuoted(CsvCell& cell) {
   Skip(1);
   while (!AtEnd()) {
     const char c = Peek();
@@ -79,7 +62,7 @@ void CsvReader::ReadQuoted(CsvCell& cell) {
   diagnostics_.Error(cell.mark, "this quote is never closed");
 }
 
-CsvCell CsvReader::ReadCell() {
+CsvCell CsvRows::ReadCell() {
   while (!AtLineEnd() && (Peek() == ' ' || Peek() == '\t')) Skip(1);
   CsvCell cell{"", Here()};
   if (AtLineEnd() || Peek() != '"') {
@@ -93,32 +76,49 @@ CsvCell CsvReader::ReadCell() {
   return cell;
 }
 
-CsvRow CsvReader::ReadRow() {
-  CsvRow row{ReadCell()};
+bool CsvRows::Next(CsvRow& row) {
+  row.clear();
+  while (SkipLineEnd()) continue;
+  if (AtEnd()) return false;
+  row.push_back(ReadCell());
   while (!AtLineEnd()) {
     Skip(1);  // the comma
     row.push_back(ReadCell());
   }
   SkipLineEnd();
-  return row;
+  return true;
 }
 
-}  // namespace
+std::size_t CheckCsv(const Document& document, Diagnostics& diagnostics) {
+  if (!IsText(document.text, "a CSV text", Returns::kBeforeLineFeeds, diagnostics)) return 0;
+  CsvRows rows(document, diagnostics);
+  std::size_t count = 0;
+  for (CsvRow row; rows.Next(row);) ++count;
+  return count;
+}
 
 std::vector<CsvRow> ParseCsv(const Document& document, Diagnostics& diagnostics) {
-  std::vector<CsvRow> rows;
-  if (!IsText(document.text, "a CSV text", Returns::kBeforeLineFeeds, diagnostics)) return rows;
-  CsvReader reader(document.text, diagnostics);
-  while (!reader.AtEnd()) {
-    if (!reader.SkipEmptyLine()) rows.push_back(reader.ReadRow());
+  std::vector<CsvRow> table;
+  if (!IsText(document.text, "a CSV text", Returns::kBeforeLineFeeds, diagnostics)) return table;
+  CsvRows rows(document, diagnostics);
+  for (CsvRow row; rows.Next(row);) table.push_back(row);
+  return table;
+}
+
+void WithinMemory(const Document& document, const std::function<void()>& read) {
+  try {
+    read();
+  } catch (const std::bad_alloc&) {
+    throw UserError(fmt::format("{}: error: memory ended while this file of {} was read; give it in parts",
+                                document.file, FormatBytes(static_cast<Bytes>(document.text.size()))));
   }
-  return rows;
 }
 
 Document LoadCsvText(const std::string& path) {
-  std::string text = ReadTextFile(path, "a CSV file", kLargestFile);
-  if (text.size() > kLargestFile) throw UserError(fmt::format("{}: error: larger than 256 MiB", path));
-  return {path, std::move(text), {}, {}};
+  Document document{path, {}, {}, {}};
+  WithinMemory(document, [&] { document.text = ReadTextFile(path, "a CSV file", kLargestFile); });
+  if (document.text.size() > kLargestFile) throw UserError(fmt::format("{}: error: larger than 256 MiB", path));
+  return document;
 }
 
 std::string CsvText(std::string_view cell) {

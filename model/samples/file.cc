@@ -16,23 +16,24 @@ namespace {
 class FileReader {
  public:
   FileReader(const Document& document, Purpose purpose, SampleSet& set)
-      : purpose_(purpose), set_(set), errors_(document), rows_(ParseCsv(document, errors_.diagnostics())) {
+      : document_(document), purpose_(purpose), set_(set), errors_(document) {
     set_.files.push_back(document.file);
   }
-  void Read();
+  void Read(const OperationVisitor& visit);
 
  private:
-  void ReadRow(const CsvRow& cells, const ColumnMap& columns);
+  std::size_t Check();
+  void ReadRow(const CsvRow& cells, const ColumnMap& columns, const OperationVisitor& visit);
   void CountRefused();
 
+  const Document& document_;
   Purpose purpose_;
   SampleSet& set_;
   SampleErrors errors_;
-  std::vector<CsvRow> rows_;
   std::map<std::string, int> refused_;  // rows by reason
 };
 
-void FileReader::ReadRow(const CsvRow& cells, const ColumnMap& columns) {
+void FileReader::ReadRow(const CsvRow& cells, const ColumnMap& columns, const OperationVisitor& visit) {
   if (cells.size() != columns.width()) {
     errors_.Error(cells.front().mark, fmt::format("{} fields under {} columns", cells.size(), columns.width()));
     return;
@@ -48,6 +49,7 @@ void FileReader::ReadRow(const CsvRow& cells, const ColumnMap& columns) {
   if (!row.good()) return;
   const std::string refusal = reader.Refusal();
   if (!refusal.empty()) ++refused_[refusal];
+  if (visit) return visit(cells, refusal.empty() ? &sample : nullptr);
   (refusal.empty() ? set_.samples : set_.refused).push_back(std::move(sample));
 }
 
@@ -58,24 +60,49 @@ void FileReader::CountRefused() {
   }
 }
 
-void FileReader::Read() {
+// The number of rows. Mistakes of quotes are told before all others, or that the whole table is of another kind.
+std::size_t FileReader::Check() {
+  const std::size_t rows = CheckCsv(document_, errors_.diagnostics());
+  if (!errors_.diagnostics().empty()) {
+    SampleErrors only(document_);
+    const std::string_view text = document_.text;
+    const std::string_view first_line = text.substr(0, text.find_first_of("\r\n"));
+    if (HasOtherSeparators(first_line, only)) only.ThrowIfAny();
+  }
   errors_.ThrowIfAny();  // what is no text is not empty
-  if (rows_.empty()) errors_.Error({}, "the file is empty; the first line names the columns");
+  if (rows == 0) errors_.Error({}, "the file is empty; the first line names the columns");
   errors_.ThrowIfAny();
+  return rows;
+}
+
+void FileReader::Read(const OperationVisitor& visit) {
+  const std::size_t count = Check();
+  CsvRows rows(document_, errors_.diagnostics());
+  CsvRow row;
+  rows.Next(row);
   std::vector<Column> required = {Column::kOp};
   if (purpose_ == Purpose::kResults) required = {Column::kDevice, Column::kOp, Column::kMedian};
-  const ColumnMap columns(rows_.front(), required, errors_, set_.warnings);
+  const ColumnMap columns(row, required, errors_, set_.warnings);
   errors_.ThrowIfAny();
-  if (rows_.size() == 1) errors_.Error({}, "no rows below the names of the columns");
-  for (std::size_t i = 1; i < rows_.size(); ++i) ReadRow(rows_[i], columns);
+  if (count == 1) errors_.Error({}, "no rows below the names of the columns");
+  if (visit) {
+    visit(row, nullptr);
+  } else {
+    set_.samples.reserve(set_.samples.size() + count - 1);
+  }
+  while (rows.Next(row)) ReadRow(row, columns, visit);
   CountRefused();
   errors_.ThrowIfAny();
+}
+
+void ReadInto(const Document& document, Purpose purpose, const OperationVisitor& visit, SampleSet& set) {
+  WithinMemory(document, [&] { FileReader(document, purpose, set).Read(visit); });
 }
 
 SampleSet ParseOne(std::string text, const std::string& file, Purpose purpose) {
   const Document document{file, std::move(text), {}, {}};
   SampleSet set;
-  FileReader(document, purpose, set).Read();
+  ReadInto(document, purpose, nullptr, set);
   return set;
 }
 
@@ -87,7 +114,7 @@ SampleSet ReadSamples(std::span<const std::string> paths) {
   for (const std::string& path : paths) {
     try {
       const Document document = LoadCsvText(path);
-      FileReader(document, Purpose::kResults, set).Read();
+      ReadInto(document, Purpose::kResults, nullptr, set);
     } catch (const UserError& error) {
       mistakes.insert(mistakes.end(), error.messages().begin(), error.messages().end());
     }
@@ -114,6 +141,12 @@ SampleSet ReadOperations(const std::string& path) {
 
 SampleSet ParseOperations(std::string text, const std::string& file) {
   return ParseOne(std::move(text), file, Purpose::kOperations);
+}
+
+SampleSet VisitOperations(const Document& document, const OperationVisitor& visit) {
+  SampleSet set;
+  ReadInto(document, Purpose::kOperations, visit, set);
+  return set;
 }
 
 std::vector<std::string> Devices(const SampleSet& set) {

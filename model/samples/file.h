@@ -2,11 +2,13 @@
 #ifndef SPILLWAY_MODEL_SAMPLES_FILE_H_
 #define SPILLWAY_MODEL_SAMPLES_FILE_H_
 
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "model/samples/csv.h"
 #include "model/samples/sample.h"
 
 namespace spillway {
@@ -21,6 +23,7 @@ struct SampleSet {
 // UserError with what is wrong in all files, each mistake with file:line:column, the first twenty of each file:
 // unreadable or empty files, columns that are missing, twice or ragged, unknown words, malformed or impossible numbers,
 // times that are missing or not positive.
+// Where memory ends the file is named, too.
 // Rows that repeat an operation (same device, software, harness, launch or copy, state, network) are merged to their
 // median; where they disagree by more than a quarter and more than their own spreads, a warning names both lines.
 SampleSet ReadSamples(std::span<const std::string> paths);
@@ -33,6 +36,12 @@ SampleSet ParseRows(std::string text, const std::string& file);
 // Operations without results, to be estimated: neither device nor time is required, and nothing is merged.
 SampleSet ReadOperations(const std::string& path);
 SampleSet ParseOperations(std::string text, const std::string& file);
+
+// The same without keeping any: each row as it is read, with its operation; nullptr for the header and for a row that its
+// status refuses. Mistakes throw in the end, so that the rows before one are visited all the same. What is returned has no
+// samples.
+using OperationVisitor = std::function<void(const CsvRow& cells, const Sample* operation)>;
+SampleSet VisitOperations(const Document& document, const OperationVisitor& visit);
 
 // Names of the devices, in the order in which they first come.
 std::vector<std::string> Devices(const SampleSet& set);

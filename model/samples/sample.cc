@@ -4,7 +4,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <map>
+#include <functional>
+#include <limits>
+#include <unordered_map>
 
 #include "model/samples/file.h"
 #include "model/stats/quantile.h"
@@ -36,6 +38,7 @@ namespace {
 // Repeated measurements of one operation differ by a tenth or two from day to day and board to board.
 constexpr double kAgreement = 1.25;
 constexpr std::size_t kMostTold = 20;
+constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
 
 // All that makes two rows the same measurement, and no result: what is left of the sample when results, origin and
 // place are taken out, as a line of the file.
@@ -100,13 +103,14 @@ class Merger {
   void Merge();
 
  private:
-  void Take(std::vector<Sample> group);
+  std::vector<std::size_t> Chain();
+  Sample Taken(std::vector<Sample> group);
   void Warn(const std::vector<Sample>& group, const Disagreement& found);
   void Summarise();
 
   SampleSet& set_;
-  std::vector<Sample> merged_;
-  std::string first_;  // an example of rows that agree
+  std::vector<std::uint32_t> next_;  // by sample: the next one of the same operation
+  std::string first_;                // an example of rows that agree
   std::size_t agreeing_ = 0, disagreeing_ = 0;
 };
 
@@ -120,11 +124,9 @@ void Merger::Warn(const std::vector<Sample>& group, const Disagreement& found) {
                   Place(set_, *found.fastest), found.factor, group.size()));
 }
 
-void Merger::Take(std::vector<Sample> group) {
-  if (group.size() == 1) {
-    merged_.push_back(std::move(group.front()));
-    return;
-  }
+// REQUIRES: not empty.
+Sample Merger::Taken(std::vector<Sample> group) {
+  if (group.size() == 1) return std::move(group.front());
   const Disagreement found = Compare(group);
   if (!found.explained) {
     Warn(group, found);
@@ -132,7 +134,7 @@ void Merger::Take(std::vector<Sample> group) {
     if (agreeing_ == 0) first_ = fmt::format("{} and {}", Place(set_, group[0]), Place(set_, group[1]));
     agreeing_ += group.size();
   }
-  merged_.push_back(Merged(group));
+  return Merged(group);
 }
 
 void Merger::Summarise() {
@@ -148,17 +150,43 @@ void Merger::Summarise() {
   }
 }
 
-void Merger::Merge() {
-  std::vector<std::vector<Sample>> groups;
-  std::map<std::string, std::size_t> group_of;
-  for (Sample& sample : set_.samples) {
-    const auto [found, is_new] = group_of.emplace(Identity(sample), groups.size());
-    if (is_new) groups.emplace_back();
-    groups[found->second].push_back(std::move(sample));
+// The first sample of each operation, in order. Operations are found by a hash and told apart by their identity.
+std::vector<std::size_t> Merger::Chain() {
+  const std::vector<Sample>& samples = set_.samples;
+  std::unordered_map<std::size_t, std::uint32_t> first_of;
+  std::vector<std::uint32_t> last(samples.size());
+  std::vector<std::size_t> firsts;
+  next_.assign(samples.size(), kNone);
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    const std::string identity = Identity(samples[i]);
+    std::size_t key = std::hash<std::string>()(identity);
+    auto found = first_of.find(key);
+    while (found != first_of.end() && Identity(samples[found->second]) != identity) found = first_of.find(++key);
+    const auto own = static_cast<std::uint32_t>(i);
+    if (found == first_of.end()) {
+      first_of.emplace(key, own);
+      firsts.push_back(i);
+      last[i] = own;
+    } else {
+      next_[last[found->second]] = own;
+      last[found->second] = own;
+    }
   }
-  for (std::vector<Sample>& group : groups) Take(std::move(group));
+  return firsts;
+}
+
+// In place: the samples of an operation are taken away before something is put where they were.
+void Merger::Merge() {
+  std::size_t kept = 0;
+  for (const std::size_t first : Chain()) {
+    std::vector<Sample> group;
+    for (auto i = static_cast<std::uint32_t>(first); i != kNone; i = next_[i]) {
+      group.push_back(std::move(set_.samples[i]));
+    }
+    set_.samples[kept++] = Taken(std::move(group));
+  }
+  set_.samples.resize(kept);
   Summarise();
-  set_.samples = std::move(merged_);
 }
 
 }  // namespace

@@ -25,9 +25,11 @@ struct Launch {
   std::int32_t algorithm = 0;         // 0 = the fastest within the workspace, else 1 + index into AlgorithmNames
   Bytes workspace = kUsualWorkspace;  // granted
   bool accumulate = false;
+  bool recomputation = false;  // of an op whose recomputation is another launch (Op::recompute_differs)
   bool operator==(const Launch&) const = default;
 };
-Launch LaunchOf(const Op& op);
+Launch LaunchOf(const Op& op);         // its first run
+Launch RecomputationOf(const Op& op);  // the same where its recomputation does not differ
 // The launch whatever runs it: algorithm and workspace left to the library.
 inline Launch Unchosen(Launch launch) {
   launch.algorithm = 0;

@@ -94,6 +94,8 @@ struct Op {
   bool accumulate = false;   // adds its result to what writes[0] holds
   bool side_effect = false;  // updates running statistics or draws random numbers: a recomputation must not repeat it
   bool once = false;         // must not run again at all (recorded steps)
+  // Its recomputation takes a time of its own and is another launch: batch norm without statistics (recorded steps).
+  bool recompute_differs = false;
   OpDetails details{};
   std::int64_t first_sample = 0;  // of the batch: whose labels and random numbers the op begins with
   Work work;

@@ -74,6 +74,12 @@ Launch LaunchOf(const Op& op) {
           .accumulate = op.accumulate};
 }
 
+Launch RecomputationOf(const Op& op) {
+  Launch launch = LaunchOf(op);
+  launch.recomputation = op.recompute_differs;
+  return launch;
+}
+
 Work CountWork(const Launch& launch) {
   const double element = static_cast<double>(SizeOf(launch.type));
   Work work = HasWeights(launch.kind) ? WeightedWork(launch, element) : StreamingWork(launch, element);

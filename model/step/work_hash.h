@@ -30,6 +30,7 @@ inline std::uint64_t HashOfWork(const Launch& l) {
   add(l.shape.groups);
   add(l.shape.operands);
   if (l.shape.recorded != 0) add(l.shape.recorded);
+  if (l.recomputation) add(1);
   return hash.Value();
 }
 

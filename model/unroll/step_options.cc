@@ -11,7 +11,17 @@ namespace spillway {
 // shorter (element-wise; 25 us on the A100's, 40 on the P100's, convolutions twice as long: the least times of
 // NeuSight, sitar-lab/NeuSight, and call_floors of our profiles), of which the launch is 5. Its backward pass is C++
 // and quicker, its modules around the calls are Python and slower; neither is told. No figure of Chainer's was found:
-// an interpreter in both passes, taken as PyTorch's.
+// an interpreter in both passes, taken as PyTorch's. None of MXNet's or TensorFlow's engines was found either; both are
+// taken as PyTorch's, too.
+//
+// Waits. Before 2021 MXNet's engine waits for the stream after every op that is not part of a bulk, to mark its results
+// as readable (apache/mxnet: src/imperative/imperative_utils.h, PushFCompute; issue #18951, pull request #20331). Bulks
+// of up to 15 ops, usual in training since 2017, wait once; they are left out here. TensorFlow 1 has the same wait as an
+// option for debugging (common_runtime/gpu/gpu_device.cc, sync_every_op), off by default: its row is an assumption
+// (hw/accuracy/README.md says what speaks for it, and what against).
+//
+// Workspace: MXNet's convolution has 1024 MB by default (src/operator/nn/convolution-inl.h), TensorFlow 4 GB
+// (TF_CUDNN_WORKSPACE_LIMIT_IN_MB).
 const std::vector<StepOptions>& StepOptionTable() {
   static const std::vector<StepOptions> table = {
       {},
@@ -19,7 +29,8 @@ const std::vector<StepOptions>& StepOptionTable() {
        .description = "results of their own, gradients of forks added by kernels of their own, data gradient first",
        .separate_accumulation = true,
        .data_first = true,
-       .framework_time = 26 * kMicrosecond},
+       .framework_time = 26 * kMicrosecond,
+       .assumed_of_host = "the host's time is PyTorch's"},
       {.name = "torch",
        .description = "ReLU, dropout and add in place where possible, gradients of forks added by kernels of their own",
        .inplace_relu = true,
@@ -28,7 +39,26 @@ const std::vector<StepOptions>& StepOptionTable() {
        .data_first = true,
        // PyTorch's autotuner takes what the fastest algorithm wants as long as memory lasts; a bound is assumed.
        .workspace_limit = kGiB,
+       .divides_large_calls = true,
        .framework_time = 26 * kMicrosecond},
+      {.name = "mxnet",
+       .description = "ReLU, dropout and add in place where possible; a call waits for the one before; 1 GiB workspace",
+       .inplace_relu = true,
+       .inplace_add = true,
+       .separate_accumulation = true,
+       .data_first = true,
+       .workspace_limit = kGiB,
+       .waits_for_calls = true,
+       .framework_time = 26 * kMicrosecond,
+       .assumed_of_host = "the host's time is PyTorch's, and bulks of ops are left out"},
+      {.name = "tensorflow1",
+       .description = "ReLU in place where possible; a call waits for the one before (assumed); 4 GiB workspace",
+       .inplace_relu = true,
+       .separate_accumulation = true,
+       .workspace_limit = 4 * kGiB,
+       .waits_for_calls = true,
+       .framework_time = 26 * kMicrosecond,
+       .assumed_of_host = "that calls wait, and the host's time is PyTorch's"},
       // Its activations are in place in both directions, and its breakdown of memory has weights, their gradients, maps,
       // gradient maps and workspace, but no momentum. Its own runtime is C++; what it takes for an op is not told.
       {.name = "vdnn",
@@ -45,7 +75,8 @@ const std::vector<StepOptions>& StepOptionTable() {
            "forward only, results of their own: nothing is saved, batch norm by given statistics, no dropout",
        // PyTorch's, as of training.
        .workspace_limit = kGiB,
-       .inference = true},
+       .inference = true,
+       .divides_large_calls = true},
   };
   return table;
 }

@@ -28,12 +28,19 @@ struct StepOptions {
   const Optimizer* optimizer = &kSgdMomentum;   // of networks that name none
   Bytes workspace_limit = kFrameworkWorkspace;  // most scratch that the framework grants one convolution
   bool inference = false;
+  // A convolution with a tensor beyond the library's indices is divided along the batch (model/cost/library_limits.h).
+  // False: the library refuses it.
+  bool divides_large_calls = false;
+  // Each call waits for the one before: the host waits for an op's kernels before it issues the next op. As
+  // framework_time, only where it is asked for.
+  bool waits_for_calls = false;
   // Host time that the framework spends on every op, beside the driver's launch. Nothing takes it unless it is asked
-  // for (`framework: of-options` of a scenario's runtime): the systems modelled are said to hide it, and so it is told
+  // for (`framework:` of a scenario, or of its runtime): the systems modelled are said to hide it, and so it is told
   // apart.
   Nanos framework_time = 0;
+  const char* assumed_of_host = "";  // what is assumed of the two, in words; "": nothing
 };
-const std::vector<StepOptions>& StepOptionTable();              // "plain", "chainer", "torch", "vdnn", "inference"
+const std::vector<StepOptions>& StepOptionTable();              // "plain", "chainer", "torch", ...
 const StepOptions& StepOptionsByName(const std::string& name);  // UserError with the nearest name
 
 // REQUIRES: InferShapes(network) succeeded.

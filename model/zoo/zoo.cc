@@ -63,7 +63,8 @@ Network BuildZooNetwork(const std::string& name, const ZooOptions& options) {
     return BuildVgg(*depth, options);
   }
   throw UserError("unknown network '" + name + "'" + DidYouMean(name, NamesOf(Zoo())) +
-                  " (also resnet<3n+2> from 26 on and vgg<16+5k>)");
+                  " (also resnet<3n+2> from 26 on and vgg<16+5k>; others are files, `file: ...`, or recorded steps, "
+                  "`graph: ...`)");
 }
 
 }  // namespace spillway

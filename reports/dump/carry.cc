@@ -56,6 +56,7 @@ class CarryWalk {
     switch (in.opcode) {
       case Opcode::kAlloc:
         live_ += program_.buffers[in.arg].bytes;
+        if (IsTensor(in.arg)) ++present_[TensorOf(in.arg)];
         break;
       case Opcode::kFree:
         Free(in.arg);
@@ -77,6 +78,7 @@ class CarryWalk {
     live_ -= program_.buffers[b].bytes;
     if (!IsTensor(b)) return;
     const bool last = --allocations_[TensorOf(b)] == 0;
+    if (--present_[TensorOf(b)] > 0) return;  // it was back before it had left: a framework has it once
     Add(last ? CarryKind::kRelease : CarryKind::kLeave, TensorOf(b));
   }
 
@@ -122,6 +124,7 @@ class CarryWalk {
   const TrainingStep& step_;
   Carried carried_;
   std::map<TensorId, int> allocations_;  // still to be freed
+  std::map<TensorId, int> present_;      // buffers that are there
   std::set<TensorId> held_, moved_;      // moved: copied, or made again
   std::size_t next_ = 0;                 // op
   Bytes live_ = 0;

@@ -45,7 +45,8 @@ struct Carried {
 Carried CarriedOut(const Program& program, const TrainingStep& step);
 
 // The file. `recording`: the text of the recording that the step was read from; its calls and values come along, so that
-// the file stands alone. REQUIRES: `evaluation` is feasible.
+// the file stands alone. Throws UserError, naming the decision, if a framework cannot carry the plan out (sim/plan/carried.h).
+// REQUIRES: `evaluation` is feasible.
 std::string CarryJson(const Evaluation& evaluation, const Plan& plan, const TrainingStep& step,
                       const std::string& recording, const DumpedPoint& point);
 

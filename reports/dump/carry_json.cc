@@ -1,7 +1,12 @@
 // A carried plan as JSON, with the calls and values of its recording.
+#include <fmt/format.h>
+
+#include <algorithm>
+
 #include "hw/text/document.h"
 #include "reports/dump/carry.h"
 #include "reports/dump/dump_json.h"
+#include "sim/plan/carried.h"
 #include "sim/program/program.h"
 
 namespace spillway {
@@ -43,6 +48,18 @@ DumpObject Kept(const DumpObject& recording, const char* list, std::initializer_
   return kept;
 }
 
+// By call: when it ends, as predicted; calls that are run again do not count.
+std::vector<Nanos> EndsOf(const Evaluation& evaluation, std::size_t ops) {
+  std::vector<Nanos> ends(ops, 0);
+  const Program& program = evaluation.program;
+  for (const Span& span : evaluation.timeline.spans) {
+    const Instruction& in = program.code[span.instruction];
+    if (in.opcode != Opcode::kKernel || program.kernels[in.arg].recomputation) continue;
+    ends[Index(program.kernels[in.arg].op)] = span.end;
+  }
+  return ends;
+}
+
 DumpObject ReadRecording(const std::string& text) {
   DumpObject recording = DumpObject::parse(text, nullptr, false);
   if (recording.is_discarded()) {
@@ -55,6 +72,10 @@ DumpObject ReadRecording(const std::string& text) {
 
 std::string CarryJson(const Evaluation& evaluation, const Plan& plan, const TrainingStep& step,
                       const std::string& recording, const DumpedPoint& point) {
+  if (const std::string why = NotCarried(std::max(plan.runtime.gaps, CarriedGaps::kAll), plan, step); !why.empty()) {
+    throw UserError(
+        fmt::format("this plan cannot be carried out in PyTorch: {}; --runtime torch plans what can be", why));
+  }
   const DumpObject recorded = ReadRecording(recording);
   const Carried carried = CarriedOut(evaluation.program, step);
   DumpObject document = DumpHead("carry", point.network, step.batch, point.machine);
@@ -65,6 +86,7 @@ std::string CarryJson(const Evaluation& evaluation, const Plan& plan, const Trai
   document["host_bytes"] = carried.host_bytes;
   document["unseen"] = recorded.value("unseen", DumpObject::array());
   document["live_bytes"] = carried.live;
+  document["end_ns"] = EndsOf(evaluation, step.ops.size());
   DumpObject& held = document["held"] = DumpObject::array();
   for (const TensorId t : carried.held) held.push_back(step.tensors[Index(t)].name);
   document["before"] = BeforeObject(carried, step);

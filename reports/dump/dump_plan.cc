@@ -25,7 +25,8 @@ DumpObject RuntimeObject(const Runtime& r) {
           {"backward_units", RuntimeWord(r, "backward_units")},
           {"part_waits", RuntimeWord(r, "part_waits")},
           {"workspaces", RuntimeWord(r, "workspaces")},
-          {"host_percent", r.host_percent}};
+          {"host_percent", r.host_percent},
+          {"gaps", RuntimeWord(r, "gaps")}};
 }
 
 // Of what stays for a while.
@@ -66,10 +67,12 @@ DumpObject DecisionObject(const OpDecision& decision, const TrainingStep& step) 
                        {"op_id", decision.op},
                        {"algorithm", AlgorithmObject(op.kind, op.pass, decision.algorithm)},
                        {"workspace_bytes", decision.workspace}};
-  if (decision.again) {
-    object["again"] = {{"algorithm", AlgorithmObject(op.kind, op.pass, decision.again->algorithm)},
-                       {"workspace_bytes", decision.again->workspace}};
+  DumpObject ways = DumpObject::array();
+  for (const OpAgain& way : decision.again) {
+    ways.push_back(
+        {{"algorithm", AlgorithmObject(op.kind, op.pass, way.algorithm)}, {"workspace_bytes", way.workspace}});
   }
+  if (!ways.empty()) object["again"] = ways.size() == 1 ? ways.front() : ways;
   for (const OpPart& part : decision.parts) {
     object["parts"].push_back({{"samples", part.samples},
                                {"algorithm", AlgorithmObject(op.kind, op.pass, part.algorithm)},

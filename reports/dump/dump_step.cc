@@ -37,23 +37,25 @@ DumpObject OpShapeObject(const OpShape& shape) {
 
 DumpObject OpObject(const TrainingStep& step, const CostModel& costs, std::size_t id) {
   const Op& op = step.ops[id];
-  const Launch launch = LaunchOf(op);
-  return {{"id", id},
-          {"name", op.name},
-          {"kind", OpKindName(op.kind)},
-          {"pass", PassName(op.pass)},
-          {"layer", op.layer < 0 ? DumpObject(nullptr) : DumpObject(step.layer_names[Index(op.layer)])},
-          {"reads", op.reads},
-          {"writes", op.writes},
-          {"accumulate", op.accumulate},
-          {"side_effect", op.side_effect},
-          {"shape", OpShapeObject(op.shape)},
-          {"type", DataTypeName(op.type)},
-          {"layout", LayoutName(op.layout)},
-          {"math", MathModeName(op.math)},
-          {"flops", op.work.flops},
-          {"bytes", op.work.bytes},
-          {"cost", CostObject(launch, costs.Kernel(launch))}};
+  const Launch launch = LaunchOf(op), again = RecomputationOf(op);
+  DumpObject object = {{"id", id},
+                       {"name", op.name},
+                       {"kind", OpKindName(op.kind)},
+                       {"pass", PassName(op.pass)},
+                       {"layer", op.layer < 0 ? DumpObject(nullptr) : DumpObject(step.layer_names[Index(op.layer)])},
+                       {"reads", op.reads},
+                       {"writes", op.writes},
+                       {"accumulate", op.accumulate},
+                       {"side_effect", op.side_effect},
+                       {"shape", OpShapeObject(op.shape)},
+                       {"type", DataTypeName(op.type)},
+                       {"layout", LayoutName(op.layout)},
+                       {"math", MathModeName(op.math)},
+                       {"flops", op.work.flops},
+                       {"bytes", op.work.bytes},
+                       {"cost", CostObject(launch, costs.Kernel(launch))}};
+  if (op.recompute_differs) object["recompute_cost"] = CostObject(again, costs.Kernel(again));
+  return object;
 }
 
 }  // namespace

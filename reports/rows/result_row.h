@@ -66,13 +66,14 @@ struct RowGrouping {
 
 // The plan that was made.
 struct RowPlan {
-  std::string runtime;           // by name, "own" for one that has none; empty when no plan was made
-  std::string memory_model;      // "arena", "pool", "managed", "managed_prefetch"; empty when no plan was made
-  ClassCounts classes;           // feature maps kept, swapped, recomputed
-  std::int64_t accumulate = 1;   // Plan::accumulate
-  std::string numbers = "same";  // AccumulatedNumbers by name: whether the parts change what the step computes
-  std::int64_t evaluations = 0;  // simulations that planning took
-  std::string search;            // "exact", "capped at ...", "" = by rule
+  std::string runtime;               // by name, "own" for one that has none; empty when no plan was made
+  std::string memory_model;          // "arena", "pool", "managed", "managed_prefetch"; empty when no plan was made
+  ClassCounts classes;               // feature maps kept, swapped, recomputed
+  std::int64_t accumulate = 1;       // Plan::accumulate
+  std::string numbers = "same";      // AccumulatedNumbers by name: whether the parts change what the step computes
+  std::int64_t evaluations = 0;      // simulations that planning took
+  std::string search;                // "exact", "capped at ...", "" = by rule
+  std::int64_t divided_kernels = 0;  // kernels that the framework divides along the batch (Cost::calls)
 };
 
 // The step as simulated: `compute`, the three stalls and Other() add up to it.

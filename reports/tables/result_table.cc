@@ -1,8 +1,10 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 
+#include "hw/text/lists.h"
 #include "reports/rows/standing.h"
 #include "reports/tables/tables.h"
 #include "reports/tables/text.h"
@@ -18,6 +20,7 @@ struct TimeUnit {
 };
 
 constexpr std::size_t kBeatenTold = 3, kAlgorithmsTold = 3;  // lines a block
+constexpr std::size_t kScopesTold = 3;                       // strategies
 
 using RowIterator = std::vector<ResultRow>::const_iterator;
 
@@ -98,33 +101,28 @@ std::string BeatenLines(const std::vector<ResultRow>& rows, RowIterator begin, R
   return text;
 }
 
-// Naming one algorithm in a plan file makes its bound one over all algorithms, so that its gap jumps: for all to see.
-// With the batches where a strategy has more than one.
-std::string ScopeLines(RowIterator begin, RowIterator end) {
-  struct Line {
-    std::string strategy, scope, batches;
-  };
-  std::vector<Line> lines;
-  for (auto row = begin; row != end; ++row) {
-    if (!row->feasible || row->bounds.scope.algorithms == AlgorithmScope::kUsual) continue;
-    const std::string scope = row->bounds.scope.Text();
-    const auto known = std::find_if(lines.begin(), lines.end(), [&](const Line& line) {
-      return line.strategy == row->strategy && line.scope == scope;
-    });
-    const std::string batch = std::to_string(row->batch);
-    if (known == lines.end()) {
-      lines.push_back({row->strategy, scope, batch});
-    } else {
-      known->batches += ", " + batch;
-    }
+// Naming one algorithm in a plan file makes its bound one over all algorithms, so that its gap jumps: for all to see, in
+// one line for the table.
+std::string ScopeLine(const std::vector<ResultRow>& rows) {
+  std::vector<std::string> strategies, scopes;
+  for (const ResultRow& row : rows) {
+    if (!row.feasible || row.bounds.scope.algorithms == AlgorithmScope::kUsual) continue;
+    AddOnce(strategies, row.strategy);
+    AddOnce(scopes, row.bounds.scope.Text());
   }
+  if (strategies.empty()) return "";
+  const std::size_t told = strategies.size() > kScopesTold + 1 ? kScopesTold : strategies.size();
+  std::string names = fmt::format("{}", fmt::join(strategies.begin(), strategies.begin() + told, ", "));
+  if (told < strategies.size()) names += fmt::format(" and {} others", strategies.size() - told);
+  const std::string plans = scopes.size() == 1
+                                ? "plans with " + scopes.front()
+                                : fmt::format("plans of {} kinds (bound_scope in results.json)", scopes.size());
+  return fmt::format("gap of {}: the lower bound holds for {}\n", names, plans);
+}
+
+std::string DividedLines(RowIterator begin, RowIterator end) {
   std::string text;
-  for (const Line& line : lines) {
-    const bool one = std::count_if(lines.begin(), lines.end(),
-                                   [&](const Line& other) { return other.strategy == line.strategy; }) == 1;
-    text += fmt::format("gap of {}{}: the lower bound holds for plans with {}\n", line.strategy,
-                        one ? "" : " at batch " + line.batches, line.scope);
-  }
+  for (auto row = begin; row != end; ++row) text += DividedText(*row) + (row->plan.divided_kernels > 0 ? "\n" : "");
   return text;
 }
 
@@ -169,8 +167,8 @@ std::string BlockText(const std::vector<ResultRow>& rows, RowIterator begin, Row
       table.RowThenText({std::to_string(row->batch), row->strategy}, "does not run: " + row->reason);
     }
   }
-  return text + table.Text() + SourceLine(block) + BeatenLines(rows, begin, end, standings) + ScopeLines(begin, end) +
-         AlgorithmsLines(begin, end) + AccumulateLines(begin, end);
+  return text + table.Text() + SourceLine(block) + BeatenLines(rows, begin, end, standings) +
+         AlgorithmsLines(begin, end) + DividedLines(begin, end) + AccumulateLines(begin, end);
 }
 
 constexpr const char* kLegend =
@@ -234,8 +232,8 @@ std::string ResultTable(const ResultSet& results) {
     return std::any_of(rows.begin(), rows.end(), [&](const ResultRow& r) { return r.bounds.binding == bound; });
   };
   const bool numbers = std::any_of(rows.begin(), rows.end(), [](const ResultRow& r) { return !r.SameNumbers(); });
-  return text + kLegend + (numbers ? kNumbersLegend : "") + (binds(kInstantBinds) ? kInstantLegend : "") +
-         (binds(kClaimed) ? kClaimedLegend : "");
+  return text + ScopeLine(rows) + kLegend + (numbers ? kNumbersLegend : "") +
+         (binds(kInstantBinds) ? kInstantLegend : "") + (binds(kClaimed) ? kClaimedLegend : "");
 }
 
 }  // namespace spillway

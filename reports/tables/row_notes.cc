@@ -55,6 +55,13 @@ std::string SourceLine(const std::vector<const ResultRow*>& rows) {
   return line.empty() ? line : line + "\n";
 }
 
+std::string DividedText(const ResultRow& row) {
+  if (row.plan.divided_kernels == 0) return "";
+  return fmt::format(
+      "{} at batch {}: {} convolutions with tensors of 2^31 elements or more run in parts: {} divides them",
+      row.strategy, row.batch, row.plan.divided_kernels, row.grouping.options);
+}
+
 std::string AlgorithmsText(const ResultRow& row) {
   const Nanos gain = row.times.usual - row.times.Chosen();
   if (!row.feasible || static_cast<double>(gain) < kWorthSaying * static_cast<double>(row.times.step)) return "";

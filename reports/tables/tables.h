@@ -74,6 +74,8 @@ std::string SourceLine(const std::vector<const ResultRow*>& rows);
 // "best at batch 64: algorithms and workspace bring 30.0 ms: ops take 200 ms, 230 ms as usual": the sum of
 // the op times as usual less that of the plan. "" where it is less than 1 % of the step.
 std::string AlgorithmsText(const ResultRow& row);
+// That the framework divides calls of the library, which do not take tensors so large; "": none.
+std::string DividedText(const ResultRow& row);
 
 // The cause of the slower row's time: the largest difference among compute, recomputation and the stalls, as text
 // ("spends 310 ms more recomputing"). Empty when nothing is longer.
@@ -102,10 +104,10 @@ inline const char* GapClassName(const std::optional<GapAction>& action) {
   return *action == GapAction::kSwap ? "swap" : "recompute";
 }
 
-// Time of the forward kernels that write the map, nothing else on the device.
+// Time of the forward kernels that write the map, run again with nothing else on the device.
 inline Nanos ComputedAgain(const TrainingStep& step, const Uses& uses, TensorId map, const CostModel& costs) {
   Nanos again = 0;
-  for (const OpId op : uses.writers[Index(map)]) again += costs.Kernel(LaunchOf(step.ops[Index(op)])).time;
+  for (const OpId op : uses.writers[Index(map)]) again += costs.Kernel(RecomputationOf(step.ops[Index(op)])).time;
   return again;
 }
 

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "reports/tables/text.h"
 
 namespace spillway {
@@ -17,8 +19,9 @@ std::string RatioError(double ratio) { return ratio > 0 ? Signed(ratio - 1) : ""
 std::string OrNone(double ratio) { return ratio > 0 ? Signed(ratio - 1) : "none"; }
 
 std::string LinkText(const MeasuredLink& link) {
+  if (link.in_rate <= 0) return "";
   const std::string stated = link.stated_rate > 0 ? fmt::format("{:g} GB/s", link.stated_rate) : "not limited";
-  return fmt::format("link {} (measured: in {} out {} GB/s, duplex {:.2f} and {:.2f})", stated,
+  return fmt::format(", link {} (measured: in {} out {} GB/s, duplex {:.2f} and {:.2f})", stated,
                      ShortNumber(link.in_rate), ShortNumber(link.out_rate), link.in_duplex, link.out_duplex);
 }
 
@@ -78,15 +81,16 @@ std::vector<std::string> Cells(const ValidationCase& place, const ValidationRow&
           RatioError(row.split.kernels),
           RatioError(row.split.copies),
           RatioError(row.split.replay),
-          fmt::format("{:.1f} %", 100 * row.split.gaps),
-          Signed(row.split.perturbation),
+          place.carried ? "" : fmt::format("{:.1f} %", 100 * row.split.gaps),
+          place.carried ? "" : Signed(row.split.perturbation),
           Megabytes(row.predicted_peak),
           Megabytes(row.measured_peak),
           Megabytes(row.measured_device),
-          NumericsText(row.numerics)};
+          place.carried ? "" : NumericsText(row.numerics)};
 }
 
 std::string InCoreText(const ValidationCase& place) {
+  if (place.carried) return "";
   if (place.in_core <= 0) return "in-core in a larger arena: not run\n";
   const ErrorSplit& s = place.in_core_split;
   return fmt::format(
@@ -129,7 +133,17 @@ std::string FalsificationText(const std::string& title, const std::vector<Falsif
   return "\n" + table.Text();
 }
 
+bool AllCarried(const ValidationSet& set) {
+  return std::all_of(set.cases.begin(), set.cases.end(), [](const ValidationCase& place) { return place.carried; });
+}
+
+std::string ReplayText(const ValidationSet& set) {
+  if (AllCarried(set)) return "";
+  return fmt::format("Replay of measured spans: median size of the error {:.1f} %.\n", 100 * set.median_replay);
+}
+
 std::string RegretsText(const ValidationSet& set) {
+  if (set.judged == 0 && AllCarried(set)) return "";
   double largest = 0;
   for (const ValidationCase& place : set.cases) largest = std::max(largest, place.regret);
   const std::string clear =
@@ -139,8 +153,8 @@ std::string RegretsText(const ValidationSet& set) {
       "largest regret {:.1f} %.\n"
       "Order of plans within points: Kendall's tau-b {:.2f}. Pairs that differ beyond noise and have the predicted "
       "order: {}.\n"
-      "Replay of measured spans: median size of the error {:.1f} %.\n",
-      set.best_or_noise, set.judged, 100 * largest, set.tau, clear, 100 * set.median_replay);
+      "{}",
+      set.best_or_noise, set.judged, 100 * largest, set.tau, clear, ReplayText(set));
 }
 
 constexpr const char* kLegend =
@@ -156,6 +170,13 @@ constexpr const char* kLegend =
     "full closer, farther: points at which the full model's error is smaller, larger; p: of the sign test\n"
     "one factor per point: predictions of each model are multiplied by the median of measured / predicted at the\n"
     "  point, so a machine slower than at calibration favours no model; a model that such factors explain stays\n";
+
+constexpr const char* kCarriedLegend =
+    "\nTimes are medians in ms over whole contexts: forward and backward. 95 %: interval of the median\n"
+    "error: predicted / measured - 1\n"
+    "peak MB: bytes of all storages, predicted and counted; proc: most memory that the framework reserved, or the\n"
+    "  process took\n"
+    "chosen: the plan predicted fastest; =: within noise of the fastest\n";
 
 }  // namespace
 
@@ -174,7 +195,7 @@ std::string NoiseVerdict(const MachineNoise& noise) {
 std::string ValidationCaseTable(const ValidationSet& set, std::size_t case_index) {
   const ValidationCase& place = set.cases[case_index];
   std::string text = NoiseVerdict(place.noise);
-  text += fmt::format("{}: {} at batch {} on {}, {} of device memory, {}\n", place.scenario, place.network, place.batch,
+  text += fmt::format("{}: {} at batch {} on {}, {} of device memory{}\n", place.scenario, place.network, place.batch,
                       place.machine, FormatBytes(place.memory_limit), LinkText(place.link));
   TextTable table({"<strategy", "<", "predicted", "measured", "95 %", "error", "tracked", "kernels", "copies", "replay",
                    "gaps", "spans", "peak", "MB", "proc", "numerics"});
@@ -195,7 +216,7 @@ std::string ValidationSummaryTable(const ValidationSet& set) {
                      FalsificationText("model of the step time, no factors", set.falsification) +
                      FalsificationText("with one factor per point", set.scaled_falsification);
   for (const std::string& note : set.notes) text += "note: " + note + "\n";
-  return text + kLegend;
+  return text + (AllCarried(set) ? kCarriedLegend : kLegend);
 }
 
 }  // namespace spillway

@@ -25,6 +25,7 @@ std::string Applied(const PaceGroup& group) { return group.high > 0 ? (group.app
 std::string Meanwhile(const PaceGroup& group) { return If(group.meanwhile > 0, group.meanwhile); }
 // Bytes per nanosecond in, bytes per second out.
 std::string Rate(double rate) { return fmt::format("{:.0f}", rate * 1e9); }
+std::string Measured(Case c, std::string text) { return c.carried ? "" : std::move(text); }
 std::string Reserve(Case c, Bytes bytes) { return c.measured_reserve >= 0 ? std::to_string(bytes) : ""; }
 std::string Trusted(const MachineNoise& noise) { return noise.Judged() ? (noise.Trusted() ? "1" : "0") : ""; }
 
@@ -60,9 +61,10 @@ constexpr ValidationColumn kStepColumns[] = {
     {"replay_error",
      "error of the simulator alone: the step simulated with its measured spans / the same step measured - 1",
      [](Case, Row r) { return LessOne(r.split.replay); }},
-    {"predicted_peak_bytes", "highest arena address of the plan",
+    {"predicted_peak_bytes", "highest arena address of the plan; carried out by PyTorch: most bytes live at once",
      [](Case, Row r) { return BytesOrNothing(r.predicted_peak); }},
-    {"measured_peak_bytes", "highest byte of the arena that the steps changed",
+    {"measured_peak_bytes",
+     "highest byte of the arena that the steps changed; carried out by PyTorch: most bytes of storages counted",
      [](Case, Row r) { return BytesOrNothing(r.measured_peak); }},
     {"predicted_device_bytes", "arena (memory_limit_bytes) plus the profile's reserve",
      [](Case, Row r) { return BytesOrNothing(r.predicted_device); }},
@@ -102,25 +104,25 @@ constexpr ValidationColumn kErrorColumns[] = {
     {"copy_error", "sum of predicted copy times / sum of their measured spans - 1",
      [](Case, Row r) { return LessOne(r.split.copies); }},
     {"gap_share", "share of the step in which the compute stream was idle although all its inputs were there",
-     [](Case, Row r) { return If(r.Measured(), r.split.gaps); }},
+     [](Case c, Row r) { return If(r.Measured() && !c.carried, r.split.gaps); }},
     {"perturbation", "cost of the instruments: step time with spans taken / step time without - 1",
-     [](Case, Row r) { return If(r.Measured(), r.split.perturbation); }},
+     [](Case c, Row r) { return If(r.Measured() && !c.carried, r.split.perturbation); }},
     {"seen_share", "share of the predicted kernel time in launches that the profile has timed",
-     [](Case, Row r) { return If(r.Measured(), r.split.seen_share); }},
+     [](Case c, Row r) { return If(r.Measured() && !c.carried, r.split.seen_share); }},
     {"predicted_host_bytes", "pinned host memory that the plan needs",
      [](Case, Row r) { return BytesOrNothing(r.predicted_host); }},
     {"measured_host_bytes", "pinned host memory that the device allocated, in whole pages",
      [](Case, Row r) { return BytesOrNothing(r.measured_host); }},
     {"in_rate", "measured rate of the link from host to device, bytes per second",
-     [](Case c, Row) { return Rate(c.link.in_rate); }},
+     [](Case c, Row) { return Measured(c, Rate(c.link.in_rate)); }},
     {"out_rate", "measured rate of the link from device to host, bytes per second",
-     [](Case c, Row) { return Rate(c.link.out_rate); }},
+     [](Case c, Row) { return Measured(c, Rate(c.link.out_rate)); }},
     {"duplex_factor", "mean of in_duplex and out_duplex",
-     [](Case c, Row) { return fmt::format("{:.4f}", (c.link.in_duplex + c.link.out_duplex) / 2); }},
+     [](Case c, Row) { return Measured(c, fmt::format("{:.4f}", (c.link.in_duplex + c.link.out_duplex) / 2)); }},
     {"in_duplex", "rate from host to device while copies run in both directions, as a share of in_rate",
-     [](Case c, Row) { return fmt::format("{:.4f}", c.link.in_duplex); }},
+     [](Case c, Row) { return Measured(c, fmt::format("{:.4f}", c.link.in_duplex)); }},
     {"out_duplex", "rate from device to host while copies run in both directions, as a share of out_rate",
-     [](Case c, Row) { return fmt::format("{:.4f}", c.link.out_duplex); }},
+     [](Case c, Row) { return Measured(c, fmt::format("{:.4f}", c.link.out_duplex)); }},
     {"measured_fastest_s", "fastest measured step: the machine's speed when nothing else runs",
      [](Case, Row r) { return Seconds(r.Fastest()); }},
     {"products_pace", "pace of convolutions and matrix products: kernel times now / kernel times in the profile",
@@ -178,6 +180,9 @@ constexpr ValidationColumn kPaceColumns[] = {
      "names the files of a strategy's measured row: timelines/POINT.trace.json and ops/POINT.csv "
      "(reports/trace/trace.h); empty for random plans",
      [](Case, Row r) { return CsvField(r.point); }},
+    {"allocated_bytes",
+     "most memory that the framework's allocator had given out; only of plans that PyTorch carried out",
+     [](Case, Row r) { return BytesOrNothing(r.allocated); }},
 };
 
 // In the order of the file. Columns are only ever added, at the end.

@@ -190,6 +190,10 @@ std::string OpText(const TimelineFile& timeline, const std::string& file, const 
       text += fmt::format("    time {} ({}), shape {}\n", slice.args.at("source").get<std::string>(),
                           slice.args.at("how").get<std::string>(), slice.args.at("shape").get<std::string>());
     }
+    if (slice.args.contains("calls")) {
+      text += fmt::format("    in {} calls of the library, for parts of the batch: it takes no tensor so large\n",
+                          slice.args.at("calls").get<int>());
+    }
     for (const Slice& stall : timeline.slices) {
       if (stall.category != "stall" || stall.end != slice.start) continue;
       text += fmt::format("    compute first {} for {}\n", stall.name, InUnits(stall.Time()));

@@ -104,6 +104,7 @@ const std::string& WorkTexts::LaunchArguments(std::uint32_t index) {
   if (!algorithm.empty()) text = fmt::format(R"(,"algorithm":"{}","workspace":{})", algorithm, cost.workspace);
   text += fmt::format(R"(,"source":"{}","how":"{}","shape":"{}","flops":{:.0f},"bytes":{:.0f})",
                       SourceKindName(cost.source), cost.how, Inner(OpShapeText(launch.shape)), work.flops, work.bytes);
+  if (cost.calls > 1) text += fmt::format(R"(,"calls":{})", cost.calls);
   return text;
 }
 

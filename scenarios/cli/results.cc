@@ -91,7 +91,11 @@ bool RunRest(const PreparedRun& run, const ResultsAsked& asked, RunFolder& folde
     rows.push_back(std::move(result.row));
     progress.Step();
   };
-  return RunPoints(run, asked.threads, done, rows.size(), asked.stop);
+  const auto stop = [&] {
+    progress.Wait();
+    return asked.stop && asked.stop();
+  };
+  return RunPoints(run, asked.threads, done, rows.size(), stop);
 }
 
 std::size_t PlacesOf(const std::vector<ResultRow>& rows) {

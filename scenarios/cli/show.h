@@ -20,6 +20,7 @@ struct ShowAsked {
   std::string machine;     // profiles, by name or file; "" = none
   std::string other{};     // a second recording; "" = none
   std::string memory{};    // of a card, with its unit; "" = none
+  std::string page{};      // file for the picture of a step; "" = none
 };
 
 // ---- show floor: how little memory a step can do with.
@@ -56,6 +57,8 @@ std::string ShowShares(const ShowAsked& asked, const std::function<Network(std::
 // `memory`, whether it fits on a card; with `other`, the same step at another batch, the largest batch there. Throws
 // UserError for mistakes of the recordings, and for two of one batch.
 std::string ShowStep(const ShowAsked& asked);
+// Its memory over the calls, as a page (reports/html/memory_page.h).
+std::string StepPage(const ShowAsked& asked);
 
 }  // namespace spillway
 

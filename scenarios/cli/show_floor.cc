@@ -128,7 +128,8 @@ Machine MachineOf(const ShowAsked& asked) {
 
 std::string ShowFloor(const ShowAsked& asked, const Network& network) {
   const Machine machine = MachineOf(asked);
-  const CostModel costs(machine);
+  // Of memory alone: what the library takes in one call is another question.
+  const CostModel costs(machine, {.large_calls = LargeCalls::kTaken});
   const Floors floors = FloorsOf(network, costs);
   TextTable table({"<plan", "memory", "<in a little less"});
   table.Row({"all on the device", FormatBytes(floors.in_core), ""});
@@ -141,7 +142,7 @@ std::string ShowFloor(const ShowAsked& asked, const Network& network) {
 
 std::string ShowFloors(const ShowAsked& asked, const std::vector<std::string>& networks) {
   const Machine machine = MachineOf(asked);
-  const CostModel costs(machine);
+  const CostModel costs(machine, {.large_calls = LargeCalls::kTaken});
   TextTable table({"<network", "on the device", "ops whole", "in parts", "<in a little less"});
   for (const std::string& name : networks) {
     const Floors floors = FloorsOf(BuildZooNetwork(name, {.batch = asked.batch}), costs);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "model/cost/library_limits.h"
 #include "model/cost/menu.h"
 #include "model/kernels/kernel_form.h"
 #include "model/profile/machine.h"
@@ -76,6 +77,31 @@ std::vector<MenuEntry> EntriesToShow(const CostModel& costs, const Launch& launc
   return entries;
 }
 
+// The rows of one kind. Returns why the library refuses it, and adds none; "": it does not.
+std::string AddRows(const Convolutions& kind, const CostModel& costs, const std::vector<UsualGrant>& grants,
+                    TextTable& table) {
+  Launch launch = LaunchOf(*kind.first);
+  std::vector<Cost> taken;
+  for (const UsualGrant& grant : grants) {
+    launch.workspace = grant.workspace;
+    taken.push_back(costs.Kernel(launch));
+  }
+  std::string name = kind.first->name, times = std::to_string(kind.times);
+  if (taken.front().calls == 0) {
+    return LargeTensorRefusal(launch, CudnnVersion(costs.machine().devices[0]), name) + "\n";
+  }
+  for (const MenuEntry& entry : EntriesToShow(costs, LaunchOf(*kind.first), taken)) {
+    std::string with;
+    for (std::size_t i = 0; i < grants.size(); ++i) {
+      if (IsEntry(entry, taken[i])) with += (with.empty() ? "" : ", ") + FormatBytesExact(grants[i].workspace);
+    }
+    table.Row({name, times, AlgorithmName(launch.kind, launch.pass, entry.cost.algorithm),
+               FormatDuration(entry.cost.time), FormatBytes(entry.workspace), entry.cost.how, with});
+    name = times = "";
+  }
+  return "";
+}
+
 }  // namespace
 
 std::string ShowMenu(const ShowAsked& asked, const std::function<Network()>& build) {
@@ -84,26 +110,10 @@ std::string ShowMenu(const ShowAsked& asked, const std::function<Network()>& bui
   const CostModel costs(machine);
   const TrainingStep step = BuildTrainingStep(build());
   const std::vector<UsualGrant> grants = UsualGrants();
+  std::string refused;
   TextTable table({"<op", "times", "<algorithm", "time", "workspace", "<how", "<taken with"});
   const std::vector<Convolutions> kinds = KindsOfConvolutions(step);
-  for (const Convolutions& kind : kinds) {
-    Launch launch = LaunchOf(*kind.first);
-    std::vector<Cost> taken;
-    for (const UsualGrant& grant : grants) {
-      launch.workspace = grant.workspace;
-      taken.push_back(costs.Kernel(launch));
-    }
-    std::string name = kind.first->name, times = std::to_string(kind.times);
-    for (const MenuEntry& entry : EntriesToShow(costs, LaunchOf(*kind.first), taken)) {
-      std::string with;
-      for (std::size_t i = 0; i < grants.size(); ++i) {
-        if (IsEntry(entry, taken[i])) with += (with.empty() ? "" : ", ") + FormatBytesExact(grants[i].workspace);
-      }
-      table.Row({name, times, AlgorithmName(launch.kind, launch.pass, entry.cost.algorithm),
-                 FormatDuration(entry.cost.time), FormatBytes(entry.workspace), entry.cost.how, with});
-      name = times = "";
-    }
-  }
+  for (const Convolutions& kind : kinds) refused += AddRows(kind, costs, grants, table);
   std::string said;
   for (const UsualGrant& grant : grants) {
     said +=
@@ -113,7 +123,7 @@ std::string ShowMenu(const ShowAsked& asked, const std::function<Network()>& bui
              "{} at batch {} on {}: what runs its {} kinds of convolutions, the fastest first\n"
              "taken with: the workspace granted where no plan says otherwise, {}\n\n",
              asked.name, asked.batch, machine.name, kinds.size(), said) +
-         table.Text();
+         table.Text() + refused;
 }
 
 }  // namespace spillway

@@ -4,7 +4,10 @@
 #include <algorithm>
 
 #include "model/recorded/footprint.h"
+#include "model/recorded/gpu_differences.h"
+#include "model/recorded/module_memory.h"
 #include "model/recorded/recorded_machine.h"
+#include "reports/html/memory_page.h"
 #include "reports/tables/text.h"
 #include "scenarios/cli/show.h"
 #include "scenarios/cli/step_helps.h"
@@ -14,7 +17,7 @@ namespace spillway {
 
 namespace {
 
-constexpr std::size_t kLargestTensors = 5, kLargestModules = 8;
+constexpr std::size_t kLargestTensors = 5;
 constexpr double kMargin = 0.1;
 
 std::string OpText(const RecordedStep& recorded, OpId op) {
@@ -66,20 +69,21 @@ std::string UsesText(const Present& at_peak, Bytes peak) {
   return table.Text();
 }
 
-std::string ModulesText(const Present& at_peak, Bytes peak) {
-  if (at_peak.by_module.size() < 2) return "";
+std::string ModuleName(const ModuleMemory::Row& row) {
+  if (row.summed > 0) return fmt::format("{} others", row.summed);
+  return row.module.empty() ? "(none)" : row.module;
+}
+
+std::string ModulesText(const ModuleMemory& memory, OpId peak, Bytes all) {
   TextTable table({"<module", "bytes", "share"});
-  Bytes others = 0;
-  for (std::size_t k = 0; k < at_peak.by_module.size(); ++k) {
-    const auto& [module, bytes] = at_peak.by_module[k];
-    if (k >= kLargestModules) others += bytes;
-    if (k < kLargestModules) table.Row({module.empty() ? "(none)" : module, FormatBytes(bytes), Share(bytes, peak)});
+  int shown = 0;
+  for (const ModuleMemory::Row& row : memory.rows) {
+    const Bytes bytes = row.bytes[Index(peak)];
+    if (bytes == 0) continue;
+    ++shown;
+    table.Row({ModuleName(row), FormatBytes(bytes), Share(bytes, all)});
   }
-  if (others > 0) {
-    table.Row({fmt::format("{} others", at_peak.by_module.size() - kLargestModules), FormatBytes(others),
-               Share(others, peak)});
-  }
-  return "\n" + table.Text();
+  return shown < 2 ? "" : "\n" + table.Text();
 }
 
 std::string TensorsText(const RecordedStep& recorded, const Present& present, OpId op, Bytes all) {
@@ -105,17 +109,38 @@ Present OperandsOf(const RecordedStep& recorded, OpId op) {
   return present;
 }
 
+CardMemory CardFor(const RecordedStep& recorded, const std::string& memory) {
+  return CardMemoryOf(memory, kMargin, MachineOfRecording(recorded, 0), recorded, false);
+}
+
 std::string CardAnswer(const RecordedStep& recorded, const Footprint& footprint, const std::string& memory) {
-  const CardMemory card = CardMemoryOf(memory, kMargin, MachineOfRecording(recorded, 0), recorded, false);
+  const CardMemory card = CardFor(recorded, memory);
   const Bytes left = card.Left();
   const char* fits = "no plan fits";
   if (footprint.LeastBytes() <= left) fits = "it does not fit as it is; a plan may: spillway plan";
   if (footprint.PeakBytes() <= left) fits = "it fits as it is";
+  const Bytes highest = PeakOnGpu(recorded, footprint).high - card.workspace;
+  if (footprint.PeakBytes() <= left && highest > left) fits = "it fits as it was recorded, and may not on a GPU";
   std::string text = fmt::format("\n{}: {}\n", CardText(card), fits);
   Bytes fixed = 0;
   for (const Tensor& tensor : recorded.step.tensors) fixed += tensor.Traits().resident ? tensor.bytes : 0;
   if (fixed > left) text += fmt::format("weights, states and the like alone take {}\n", FormatBytes(fixed));
   return text;
+}
+
+std::string BytesOr(Bytes bytes) { return bytes > 0 ? FormatBytes(bytes) : "-"; }
+
+// Of a recording of a CPU: its peak on a GPU is only known within limits.
+std::string OnGpuText(const RecordedStep& recorded, const Footprint& footprint) {
+  const std::vector<GpuDifference> differences = DifferencesOnGpu(recorded);
+  if (differences.empty()) return "";
+  TextTable table({"<on a GPU", "more", "at updates", "perhaps more", "perhaps less", "<source"});
+  for (const GpuDifference& d : differences) {
+    table.Row({d.what, BytesOr(d.whole_step), BytesOr(d.update), BytesOr(d.maybe), BytesOr(d.less), d.source});
+  }
+  const GpuPeak peak = PeakOnGpu(recorded, footprint);
+  return fmt::format("\n{}peak there: {} to {}, where {} are recorded\n", table.Text(), FormatBytes(peak.low),
+                     FormatBytes(peak.high), FormatBytes(footprint.PeakBytes()));
 }
 
 // Where the calls differ, from the two peaks alone.
@@ -135,7 +160,7 @@ std::string BatchAnswer(const RecordedStep& a, const RecordedStep& b, const std:
     throw UserError(
         fmt::format("show step: both recordings have batch {}; expected the same step at two batches", a.step.batch));
   }
-  const Bytes left = CardMemoryOf(memory, kMargin, MachineOfRecording(a, 0), a, false).Left();
+  const Bytes left = CardFor(a, memory).Left();
   const Footprint of_a = FootprintOf(a), of_b = FootprintOf(b);
   const auto largest = [&](const std::vector<Bytes>& by_a, const std::vector<Bytes>& by_b) {
     return BatchText(by_a, a.step.batch, by_b, b.step.batch, left);
@@ -147,18 +172,25 @@ std::string BatchAnswer(const RecordedStep& a, const RecordedStep& b, const std:
 
 }  // namespace
 
+std::string StepPage(const ShowAsked& asked) {
+  const auto recorded = LoadRecordedStep(asked.name);
+  return MemoryPage(*recorded, asked.memory.empty() ? 0 : CardFor(*recorded, asked.memory).Left());
+}
+
 std::string ShowStep(const ShowAsked& asked) {
   const auto recorded = LoadRecordedStep(asked.name);
   const Footprint footprint = FootprintOf(*recorded);
   const Present at_peak = PresentAt(*recorded, footprint.peak);
   std::string text = HeadText(*recorded, footprint) + "\n" + UsesText(at_peak, footprint.PeakBytes()) +
-                     ModulesText(at_peak, footprint.PeakBytes()) +
+                     ModulesText(MemoryByModule(*recorded, footprint.peak), footprint.peak, footprint.PeakBytes()) +
                      TensorsText(*recorded, at_peak, footprint.peak, footprint.PeakBytes());
   if (footprint.least != footprint.peak) {
     const Present alone = OperandsOf(*recorded, footprint.least);
     text += TensorsText(*recorded, alone, footprint.least, footprint.LeastBytes());
   }
-  if (!asked.memory.empty()) text += CardAnswer(*recorded, footprint, asked.memory);
+  if (!asked.memory.empty()) {
+    text += CardAnswer(*recorded, footprint, asked.memory) + OnGpuText(*recorded, footprint);
+  }
   if (!asked.other.empty()) {
     if (asked.memory.empty() && recorded->about.memory == 0) {
       throw UserError("show step: the largest batch needs a card: --memory 11GB");

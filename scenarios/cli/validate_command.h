@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "calibrate/validate/memory.h"
 #include "scenarios/cli/command.h"
@@ -17,9 +18,10 @@ namespace spillway {
 
 struct ValidateAsked {
   ScenarioOptions scenarios;
-  std::string device = "cpu";  // as typed
-  std::string out;             // folder; "" = none
-  std::string line;            // as typed
+  std::vector<std::string> torch;  // reports of a carrier; none: a scenario is carried out
+  std::string device = "cpu";      // as typed
+  std::string out;                 // folder; "" = none
+  std::string line;                // as typed
   std::string format = "table";
   int steps = 20, random_plans = 0;
   std::uint64_t seed = 1;
@@ -31,6 +33,10 @@ struct ValidateAsked {
 ExitCode ValidateWith(
     DeviceBackend& backend, const ValidateAsked& asked, Console& console, ProcessMemory* memory = nullptr,
     const std::function<bool()>& stop = [] { return false; });
+
+// Of ValidateAsked::torch alone: no device, no scenario. kExitExpectationFailed: a plan without a whole step, or a counted peak
+// above its memory limit. UserError: mistakes of the reports, options that need a scenario.
+ExitCode ValidateTorch(const ValidateAsked& asked, Console& console);
 
 class ValidateCommand : public Command {
  public:

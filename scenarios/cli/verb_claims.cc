@@ -48,7 +48,11 @@ std::optional<bool> ShowClaims(const ClaimedSystem& system, ScenarioOptions scen
       rows.push_back(std::move(result.row));
       progress.Step();
     };
-    if (!RunPoints(run, scenarios.Threads(), sink, 0, stop)) return std::nullopt;
+    const auto waiting = [&] {
+      progress.Wait();
+      return stop && stop();
+    };
+    if (!RunPoints(run, scenarios.Threads(), sink, 0, waiting)) return std::nullopt;
   }
   const std::vector<Verdict> verdicts = Judge(rows, run.expectations);
   console.out << fmt::format("{} ({})\n", system.name, system.paper) << ClaimsTable(verdicts) << "\n";

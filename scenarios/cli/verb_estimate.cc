@@ -1,5 +1,8 @@
 // spillway estimate: the cost of many single operations at once.
 #include <limits>
+#include <optional>
+#include <string_view>
+#include <utility>
 
 #include "calibrate/fit/estimate.h"
 #include "model/samples/csv.h"
@@ -20,17 +23,49 @@ Bytes WorkspaceLimit(const std::string& text) {
   return *limit;
 }
 
-// Tables of the same columns make one table.
-void Append(const std::string& table, const std::string& file, const std::string& first, std::string& all) {
-  const std::size_t header = table.find('\n') + 1;
-  if (all.empty()) {
-    all = table;
-  } else if (all.compare(0, header, table, 0, header) == 0) {
-    all += table.substr(header);
-  } else {
-    throw UserError(file + ": error: its columns are not those of " + first + ": estimate the two apart");
-  }
+// Tables of the same columns make one table. REQUIRES: no mistakes in either.
+void MustHaveColumnsOf(const Document& first, const Document& other) {
+  const auto columns = [](const Document& table) {
+    Diagnostics none(table);
+    CsvRow header;
+    CsvRows(table, none).Next(header);
+    std::vector<std::string> names;
+    for (const CsvCell& cell : header) names.push_back(cell.text);
+    return names;
+  };
+  if (columns(first) == columns(other)) return;
+  throw UserError(other.file + ": error: its columns are not those of " + first.file + ": estimate the two apart");
 }
+
+// To a file, which appears when all was added, or to the console.
+class Pieces {
+ public:
+  Pieces(const std::string& out, Console& console) : console_(console) {
+    if (!out.empty() && out != "-") file_.emplace(out);
+  }
+  void Add(std::string_view text) {
+    held_ += text;
+    if (held_.size() >= kPiece) Pass();
+  }
+  void Finish() {
+    Pass();
+    if (file_) file_->Finish();
+  }
+
+ private:
+  static constexpr std::size_t kPiece = std::size_t{1} << 16;
+  void Pass() {
+    if (file_) {
+      file_->Add(held_);
+    } else {
+      console_.out << held_;
+    }
+    held_.clear();
+  }
+  Console& console_;
+  std::optional<FileInPieces> file_;
+  std::string held_;
+};
 
 class EstimateCommand : public Command {
  public:
@@ -52,18 +87,24 @@ class EstimateCommand : public Command {
 ExitCode EstimateCommand::Run(Console& console) const {
   MustNotDestroy(out_, Written::kEstimate, files_);
   const Machine machine = LoadMachine(machine_);
-  const CostModel costs(machine, {.workspace_limit = WorkspaceLimit(workspace_)});
-  std::string text;
+  const CostModel costs(machine, {.workspace_limit = WorkspaceLimit(workspace_), .large_calls = LargeCalls::kTaken});
+  std::vector<Document> tables;
   std::vector<std::string> warnings;
   for (const std::string& file : files_) {
-    Append(EstimateCsv(LoadCsvText(file).text, file, costs, &warnings, true), file, files_.front(), text);
+    tables.push_back(LoadCsvText(file));
+    const std::vector<std::string> said = CheckOperations(tables.back(), costs);
+    warnings.insert(warnings.end(), said.begin(), said.end());
+    MustHaveColumnsOf(tables.front(), tables.back());
   }
   for (const std::string& warning : warnings) console.err << warning << "\n";
-  if (out_.empty() || out_ == "-") {
-    console.out << text;
-  } else {
-    WriteFile(out_, text);
+  Pieces pieces(out_, console);
+  for (const Document& table : tables) {
+    bool skip = &table != &tables.front();  // its header
+    EstimateLines(table, costs, true, [&](std::string_view row) {
+      if (!std::exchange(skip, false)) pieces.Add(row);
+    });
   }
+  pieces.Finish();
   return kExitDone;
 }
 

@@ -59,6 +59,37 @@ std::string CarriedPlan(const PreparedRun& run, const PointResult& best) {
                    {best.row.network, on.label, best.row.memory_limit});
 }
 
+// The step without a carrier, in the same memory; 0: it does not fit.
+Nanos PlainTime(const PreparedRun& run, const PointResult& best) {
+  const Point& at = run.points.front();
+  Problem problem = ProblemOf(run, at, best.step->step, at.machine, best.row.memory_limit);
+  problem.use_runtime = true;
+  problem.runtime = best.plan.runtime;
+  problem.runtime.framework_time = 0;
+  const Evaluation plain =
+      Evaluate(StartPlan(problem, "in-core", "torch"), problem, {.verify = false, .bounds = false, .timeline = false});
+  return plain.feasible ? plain.step_time : 0;
+}
+
+// What carrying a plan out costs, where the step fits without.
+std::string AdviceAgainst(const PreparedRun& run, const PointResult& best) {
+  const Nanos plain = PlainTime(run, best);
+  if (plain == 0 || plain > best.row.times.step) return "";
+  return fmt::format("carry out no plan: the step fits as it is and takes {}; under the carrier {}, at {} a call\n",
+                     FormatDuration(plain), FormatDuration(best.row.times.step),
+                     FormatDuration(best.plan.runtime.framework_time));
+}
+
+// Planners that ask for the runtime keep to what PyTorch can carry out, unless another one was named.
+void PlanWhatIsCarried(PreparedRun& run) {
+  for (Point& point : run.points) {
+    if (point.use_runtime || point.strategy == nullptr || !point.strategy->reads_runtime) continue;
+    point.use_runtime = true;
+    point.runtime = RuntimeByName("arena");
+    point.runtime.gaps = CarriedGaps::kAll;
+  }
+}
+
 class PlanCommand : public Command {
  public:
   void Declare(Options& options) override {
@@ -116,7 +147,8 @@ ExitCode PlanCommand::Run(Console& console) const {
     if (IsRecording(document)) return RunRecording(document, console);
   }
   if (!link_.empty()) throw UserError("--link: only for a recorded step; a scenario has the key `link`");
-  const PreparedRun run = scenarios_.Prepare(console, false);
+  PreparedRun run = scenarios_.Prepare(console, false);
+  if (!carrier_.empty()) PlanWhatIsCarried(run);
   MustBeOnePlace(run, "plan");
   if (!carrier_.empty()) MustBeRecorded(run);
   return Write(run, AgainBy(scenarios_, out_), console);
@@ -127,7 +159,9 @@ ExitCode PlanCommand::Write(const PreparedRun& run, const std::string& again, Co
   const std::optional<PointResult> best = BestOf(run, scenarios_.Threads(), console);
   if (!best) return kExitNothingFits;
   if (!carrier_.empty()) {
-    WriteText(out_, CarriedPlan(run, *best), console);
+    const std::string plan = CarriedPlan(run, *best);
+    console.err << AdviceAgainst(run, *best);
+    WriteText(out_, plan, console);
     return kExitDone;
   }
   const PreparedMachine& on = *run.machines[run.points.front().machine];

@@ -13,6 +13,8 @@
 #include "scenarios/cli/show.h"
 #include "scenarios/cli/topics.h"
 #include "scenarios/file/scenario.h"
+#include "scenarios/output/not_destroyed.h"
+#include "scenarios/run/run.h"
 #include "sim/strategies/strategies.h"
 
 namespace spillway {
@@ -228,12 +230,16 @@ class ShowCommand : public Command {
     options.Text("--machine", asked_.machine, "profile for menu and floor; for shares one for each GPU, with commas")
         .Offer(ListMachines);
     options.Text("--memory", asked_.memory, "of step: the memory of the card, e.g. 11GB");
+    options.Text("--html", asked_.page, "of step: file for a page with its memory over the calls, by module");
   }
   ExitCode Run(Console& console) const override {
-    if (topic_ != "step" && !(asked_.other + asked_.memory).empty()) {
-      throw UserError("show: a second file and --memory are for `show step`");
+    if (topic_ != "step" && !(asked_.other + asked_.memory + asked_.page).empty()) {
+      throw UserError("show: a second file, --memory and --html are for `show step`");
     }
-    console.out << AnswerTo(topic_, kTopics, "show")(asked_);
+    MustNotDestroy(asked_.page, Written::kPage, {asked_.name, asked_.other});
+    const std::string answer = AnswerTo(topic_, kTopics, "show")(asked_);
+    if (!asked_.page.empty()) WriteText(asked_.page, StepPage(asked_), console);
+    if (asked_.page != "-") console.out << answer;
     return kExitDone;
   }
 
@@ -250,7 +256,7 @@ Verb ShowVerb() {
           .examples = {"spillway show network resnet50 --batch 256", "spillway show machine v100-x86-pcie3",
                        "spillway show strategy pooch", "spillway show menu vgg16 --batch 32 --machine v100-x86-pcie3",
                        "spillway show floor vgg16 --batch 256 --machine p100-x86-pcie3",
-                       "spillway show step step.json --memory 11GB",
+                       "spillway show step step.json --memory 11GB --html step.html",
                        "spillway show shares resnet18 --batch 128 --machine v100-x86-pcie3,p100-x86-pcie3"},
           .exits = {kDoneExit, kWrongExit},
           .make = MakeCommand<ShowCommand>};

@@ -201,6 +201,9 @@ ExitCode ValidateWith(DeviceBackend& backend, const ValidateAsked& asked, Consol
   const FolderLock lock(asked.out, asked.line);  // given back first: then the folder may be empty
   ValidationJournal journal(asked.out, FactsOf(run, backend.Identity(), options));
   if (asked.resume) options.known = journal.Resume();
+  for (const std::string& less : LimitToFree(run, options.known, backend.FreeBytes())) {
+    console.err << "warning: " << less << "\n" << std::flush;
+  }
   CheckKnown(options.known, run.points, journal);
   NameByFile(run.points, options.known);
   WarnOfChanges(run, backend, console);
@@ -214,7 +217,8 @@ ExitCode ValidateWith(DeviceBackend& backend, const ValidateAsked& asked, Consol
 
 void ValidateCommand::Declare(Options& options) {
   ScenarioOptions& scenarios = asked_.scenarios;
-  scenarios.DeclareFiles(options);
+  options.Texts("FILE", scenarios.files, "scenario files, unless --torch is given");
+  options.Texts("--torch", asked_.torch, "reports of plans that PyTorch carried out: carrier.report(\"report.json\")");
   options.Text("--device", asked_.device, "device that runs the plans: cpu, or cuda:0 and so on");
   options.Text("--out", asked_.out, "folder for validation.csv, validation.txt and falsification.csv");
   options.Text("--format", asked_.format, "what goes to standard output").Among({"table", "csv"});
@@ -230,11 +234,15 @@ void ValidateCommand::Declare(Options& options) {
 }
 
 void ValidateCommand::Parse() {
+  if (asked_.torch.empty() && asked_.scenarios.files.empty()) {
+    throw UserError("validate: expected a scenario FILE, or --torch with a carrier's report");
+  }
   device_ = DeviceByName(asked_.device);
   asked_.line = line;
 }
 
 ExitCode ValidateCommand::Run(Console& console) const {
+  if (!asked_.torch.empty()) return ValidateTorch(asked_, console);
   const SteadyClock clock;
   OwnProcessMemory memory;
   const std::unique_ptr<DeviceBackend> backend = device_.Make(clock);
@@ -250,9 +258,12 @@ Verb ValidateVerb() {
       .name = "validate",
       .description = "execute a scenario's plans on a device: predicted against measured",
       .examples = {"spillway validate scenarios/validate-cpu-resnet.yaml --device cpu --machine hw/mine.yaml",
-                   "spillway validate my.yaml --device cuda:0 --steps 50 --out out/mine"},
+                   "spillway validate my.yaml --device cuda:0 --steps 50 --out out/mine",
+                   "spillway validate --torch report.json --out out/carried"},
       .exits = {kDoneExit,
-                {kExitExpectationFailed, "a strategy's plan could not be executed, or a required expectation failed"},
+                {kExitExpectationFailed,
+                 "a strategy's plan could not be executed, a required expectation failed, or PyTorch's peak was above "
+                 "the memory planned for"},
                 kWrongExit,
                 kNothingFitsExit,
                 kInterruptedExit},

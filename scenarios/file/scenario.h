@@ -67,8 +67,9 @@ struct StrategyChoice {
 struct RuntimeChoice {
   std::string name;  // "" = the strategy's own
   Runtime runtime;
-  bool framework_of_options = false;  // its framework_time is that of the step's options (StepOptions), which have one
-  Mark framework_mark{};              // where that stands
+  // Its framework_time, and that calls wait, are those of the step's options (StepOptions), which have a time.
+  bool framework_of_options = false;
+  Mark framework_mark{};  // where that stands
 };
 
 // Another machine's balance of computing and copying on this one.
@@ -128,6 +129,7 @@ std::vector<std::string> ZooNames();
 std::vector<std::string> StrategyNames();
 std::vector<std::string> RuntimeNames();
 std::vector<std::string> OptionNames();
+std::vector<std::string> FrameworkNames();  // options of which the host's part is known
 
 }  // namespace spillway
 

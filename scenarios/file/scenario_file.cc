@@ -52,6 +52,7 @@ class ScenarioReader {
     s.strategies = ReadStrategies(reader, document_.file, errors_);
     s.options = ReadOptions(reader);
     s.runtimes = ReadRuntimes(reader, errors_.own);
+    ReadFramework(reader, s);
     CheckFrameworks(s);
     ReadFigures(reader, s);
     s.emulate = ReadEmulations(reader, errors_.own);
@@ -87,7 +88,7 @@ class ScenarioReader {
         errors_.own.Error(runtime.framework_mark,
                           fmt::format("framework: no framework_time is known of the options '{}', of {} it is; give "
                                       "other options, or framework_time in its place",
-                                      options.name, fmt::join(NamesOf(TimedOptions()), " and ")));
+                                      options.name, fmt::join(NamesOf(TimedOptions()), ", ")));
       }
     }
   }
@@ -106,6 +107,24 @@ class ScenarioReader {
       values.push_back(ReadName(*item, "options", OptionNames(), "", errors_.own));
     }
     return values.empty() ? std::vector<std::string>{"plain"} : values;
+  }
+
+  // One key says all: the options, and a runtime with the framework's waits and its host's time.
+  void ReadFramework(MapReader& reader, Scenario& s) {
+    std::vector<std::string> names;
+    for (const Node* item : ItemsOf(reader, "framework", false, errors_.own)) {
+      names.push_back(ReadName(*item, "framework", FrameworkNames(), "", errors_.own));
+    }
+    if (names.empty()) return;
+    for (const char* other : {"options", "runtime"}) {
+      reader.Check(reader.Optional(other) == nullptr, "framework",
+                   fmt::format("sets options and runtime, and {}: is there too; give one of them", other));
+    }
+    s.options = std::move(names);
+    s.runtimes = {{.name = "framework",
+                   .runtime = RuntimeByName("arena"),
+                   .framework_of_options = true,
+                   .framework_mark = reader.MarkOf("framework")}};
   }
 
   void ReadFigures(MapReader& reader, Scenario& s) {
@@ -189,6 +208,7 @@ std::vector<std::string> ZooNames() { return NamesOf(Zoo()); }
 std::vector<std::string> StrategyNames() { return NamesOf(Strategies()); }
 std::vector<std::string> RuntimeNames() { return NamesOf(RuntimeTable()); }
 std::vector<std::string> OptionNames() { return NamesOf(StepOptionTable()); }
+std::vector<std::string> FrameworkNames() { return NamesOf(TimedOptions()); }
 
 Scenario ReadScenario(const Document& document) {
   MustBeOfKind(FileKind::kScenario, document);

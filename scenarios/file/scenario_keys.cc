@@ -116,9 +116,10 @@ const KeyTable& RuntimeChoiceKeys() {
                              "the runtime that gives the keys that are left out"}},
                    .note = "How the modelled system executes a plan."};
     for (KeyRow& key : RuntimeFieldKeys("as `from` has it")) table.keys.push_back(std::move(key));
-    table.keys.push_back(
-        {"framework", OneOf({"none", "of-options"}), "none",
-         "of-options: framework_time is the known time of the framework that `options` names; not with plain options"});
+    table.keys.push_back({"framework", OneOf({"none", "of-options"}), "none",
+                          "of-options: framework_time, and whether each call waits, are those known of the framework "
+                          "that `options` names; "
+                          "not with plain options"});
     return table;
   }();
   return kTable;
@@ -218,6 +219,8 @@ const KeyTable& ScenarioKeys() {
                 "`spillway list strategies`; or a strategy with parameters, or one that plans for another machine",
                 {&StrategyChoiceKeys()}},
                {"options", OrList(OneOf(OptionNames())), "plain", "the framework whose training step is modelled"},
+               {"framework", OrList(OneOf(FrameworkNames())), "none",
+                "whose step it is, in place of `options` and `runtime`: its options, its waits and its host's time"},
                {"runtime",
                 "a name, a map, or a list of them",
                 "each strategy's own",

@@ -35,7 +35,8 @@ Progress::Progress(Console& console, std::string what, std::size_t total, std::s
       total_(total),
       done_(done),
       before_(done),
-      begin_(console.seconds()) {}
+      begin_(console.seconds()),
+      shown_at_(begin_) {}
 
 // By the pace so far; nothing before it has been a second.
 std::string Progress::TimeLeft() const {
@@ -47,14 +48,26 @@ std::string Progress::TimeLeft() const {
 }
 
 Progress::~Progress() {
-  if (console_.terminal && done_ > 0) console_.Screen() << "\r\x1b[K" << std::flush;
+  if (shown_) console_.Screen() << "\r\x1b[K" << std::flush;
+}
+
+void Progress::Show(const std::string& text) {
+  if (!console_.terminal) return;
+  console_.Screen() << "\r" << text << "\x1b[K" << std::flush;
+  shown_at_ = console_.seconds();
+  shown_ = true;
 }
 
 void Progress::Step() {
   ++done_;
   const std::string text = fmt::format("{} {}/{}", what_, done_, total_);
-  if (console_.terminal) console_.Screen() << "\r" << text << TimeLeft() << "\x1b[K" << std::flush;
+  Show(text + TimeLeft());
   lines_.Say(text);
+}
+
+void Progress::Wait() {
+  if (!console_.terminal || console_.seconds() - shown_at_ < 1) return;
+  Show(fmt::format("{} {}/{}, {:.0f} s so far", what_, done_, total_, console_.seconds() - begin_));
 }
 
 }  // namespace spillway

@@ -49,9 +49,12 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
   void Step();  // one more is done
+  // Called several times a second while none is done: on a terminal, once a second, how long it has been.
+  void Wait();
 
  private:
   std::string TimeLeft() const;
+  void Show(const std::string& text);
   Console& console_;
   MinuteLines lines_;
   std::string what_;
@@ -59,6 +62,8 @@ class Progress {
   std::size_t done_;
   std::size_t before_;
   double begin_;
+  double shown_at_;
+  bool shown_ = false;  // there is a line to clear
 };
 
 }  // namespace spillway

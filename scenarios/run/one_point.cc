@@ -44,11 +44,16 @@ std::optional<PointResult> BestOf(const PreparedRun& run, int jobs, Console& con
   std::optional<PointResult> best;
   {
     Progress progress(console, "point", run.points.size());
-    RunPoints(run, jobs, [&](const Point&, PointResult& result) {
+    const auto add = [&](const Point&, PointResult& result) {
       progress.Step();
       rows.push_back(result.row);
       if (result.row.feasible && (!best || Before(result.row, best->row))) best = std::move(result);
-    });
+    };
+    const auto waiting = [&] {
+      progress.Wait();
+      return false;
+    };
+    RunPoints(run, jobs, add, 0, waiting);
   }
   if (best) return best;
   for (const ResultRow& row : rows) console.err << row.strategy << ": " << row.reason << "\n";

@@ -36,8 +36,10 @@ class Preparer {
     const std::size_t first = run_.points.size();
     const std::vector<std::shared_ptr<NetworkSource>> sources = SourcesOf(scenario_.networks);
     for (std::size_t i = 0; i < sources.size(); ++i) {
+      // A recorded step is as it is; whose host issues it may be asked for all the same.
       const std::vector<std::string> as_it_is{kRecordedOptions};
-      for (const std::string& options : sources[i]->recorded == nullptr ? scenario_.options : as_it_is) {
+      const bool unrolled = sources[i]->recorded == nullptr || OfFramework();
+      for (const std::string& options : unrolled ? scenario_.options : as_it_is) {
         AddNetwork(sources[i], scenario_.networks[i].batch, options);
       }
     }
@@ -47,6 +49,11 @@ class Preparer {
   }
 
  private:
+  bool OfFramework() const {
+    return std::any_of(scenario_.runtimes.begin(), scenario_.runtimes.end(),
+                       [](const RuntimeChoice& runtime) { return runtime.framework_of_options; });
+  }
+
   [[noreturn]] void RefuseEmpty() const {
     if (plan_) plan_->RefuseScenario(scenario_.name);
     throw UserError(
@@ -61,9 +68,11 @@ class Preparer {
     std::vector<std::size_t> steps;
     for (const std::int64_t batch : batches) {
       run_.steps.push_back(PrepareStep(source, options, batch, run_.keep_steps));
-      if (scenario_.options.size() > 1 && recorded_ == nullptr) run_.steps.back()->network += "+" + options;
+      if (scenario_.options.size() > 1 && options != kRecordedOptions) run_.steps.back()->network += "+" + options;
       steps.push_back(run_.steps.size() - 1);
     }
+    const bool divides = recorded_ == nullptr && StepOptionsByName(options).divides_large_calls;
+    large_calls_ = divides ? LargeCalls::kDivided : LargeCalls::kRefused;
     for (const Bytes workspace : scenario_.workspace) {
       workspace_said_ = workspace != kGrantOfOptions;
       const Bytes usual = recorded_ != nullptr ? kMostWorkspace : StepOptionsByName(options).workspace_limit;
@@ -156,7 +165,7 @@ class Preparer {
     point.use_runtime = !runtime.name.empty();
     point.runtime = runtime.runtime;
     const PreparedStep& s = *run_.steps[step];
-    if (runtime.framework_of_options) point.runtime.framework_time = s.framework_time;
+    if (runtime.framework_of_options) TakeFramework(s, point.runtime);
     const PreparedMachine& m = *run_.machines[machine];
     ResultRow& row = point.row;
     row.scenario = scenario_.name;
@@ -173,7 +182,19 @@ class Preparer {
     row.grouping.link_rate = (link.curves[0].Rate() + link.curves[1].Rate()) / 2;
     row.emulation = m.emulation.Any() ? m.emulation.Label() : "";
     row.memory_limit = point.planned_capacity = CapacityOf(m.machine, usable, cap);
+    point.own_memory = usable == 0 && cap == 0;
     return point;
+  }
+
+  // Its host's time and waits, and what of them is assumed.
+  void TakeFramework(const PreparedStep& step, Runtime& runtime) {
+    runtime.framework_time = step.framework_time;
+    if (step.waits_for_calls) runtime.barrier = Barrier::kCall;
+    if (step.framework_time == 0) return;
+    const std::string assumed = StepOptionsByName(step.options).assumed_of_host;
+    if (assumed.empty()) return;
+    AddOnce(run_.warnings, fmt::format("{}: warning: framework {}: assumed: {} ({} per op)", scenario_.file,
+                                       step.options, assumed, FormatDurationExact(step.framework_time)));
   }
 
   static std::string RuntimeSuffix(const RuntimeChoice& runtime) {
@@ -211,11 +232,12 @@ class Preparer {
 
   std::size_t MachineIndex(const MachineChoice& choice, double link, const Emulation& emulation) {
     const auto [it, is_new] = machine_index_.try_emplace(
-        {choice, link, emulation.Label(), workspace_, workspace_said_, recorded_.get()}, run_.machines.size());
+        {choice, link, emulation.Label(), workspace_, workspace_said_, recorded_.get(), large_calls_},
+        run_.machines.size());
     if (is_new) {
-      AddPrepared(
-          PrepareMachine(ProfileOf(choice.from, overrides_.costs, run_), choice,
-                         {link, emulation, scenario_.file, workspace_, workspace_said_, overrides_.costs, recorded_}));
+      AddPrepared(PrepareMachine(
+          ProfileOf(choice.from, overrides_.costs, run_), choice,
+          {link, emulation, scenario_.file, workspace_, workspace_said_, overrides_.costs, recorded_, large_calls_}));
     }
     return it->second;
   }
@@ -247,11 +269,12 @@ class Preparer {
   const Overrides& overrides_;
   PreparedRun& run_;
   std::optional<GivenPlan> plan_;
-  std::map<std::tuple<MachineChoice, double, std::string, Bytes, bool, const RecordedStep*>, std::size_t>
+  std::map<std::tuple<MachineChoice, double, std::string, Bytes, bool, const RecordedStep*, LargeCalls>, std::size_t>
       machine_index_;
   std::shared_ptr<const RecordedStep> recorded_;  // the network being added, where it is recorded
   Bytes workspace_ = 0;                           // of the points being added
   bool workspace_said_ = false;
+  LargeCalls large_calls_ = LargeCalls::kRefused;
   std::vector<std::string> mistakes_;
 };
 

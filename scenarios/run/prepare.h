@@ -40,7 +40,8 @@ struct PreparedStep {
   std::string precision;
   std::int64_t sample_elements = 0;
   std::int64_t batch = 0;
-  Nanos framework_time = 0;  // StepOptions::framework_time
+  Nanos framework_time = 0;      // StepOptions::framework_time
+  bool waits_for_calls = false;  // StepOptions::waits_for_calls
   std::shared_ptr<const NetworkSource> source;
   std::string options;       // how it is unrolled; kRecordedOptions of a recorded step
   std::uint64_t digest = 0;  // of `step`
@@ -73,6 +74,7 @@ struct Point {
   bool use_runtime = false;
   Runtime runtime;
   Bytes planned_capacity = 0;
+  bool own_memory = false;  // the scenario states none: the machine's
   StrategyParameters parameters{};
   ResultRow row;
 };

@@ -53,6 +53,7 @@ struct MachineTerms {
   bool said = false;                             // the scenario says so, and the label repeats it
   std::string costs;                             // file of a measured step's, "": the profile's
   std::shared_ptr<const RecordedStep> recorded;  // whose ops have times of their own
+  LargeCalls large_calls = LargeCalls::kRefused;
 };
 
 // A profile has hundreds of kilobytes, and teachers have to be read with it: once for all link rates of all scenarios.

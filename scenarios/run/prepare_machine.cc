@@ -58,7 +58,9 @@ std::unique_ptr<PreparedMachine> PrepareMachine(const Machine& profile, const Ma
   Emulate(terms.emulation, terms.file, prepared.get());
   if (!terms.costs.empty()) AddToLabel("+costs=" + std::filesystem::path(terms.costs).stem().string(), prepared.get());
   if (terms.said) AddToLabel("+workspace=" + FormatBytesExact(terms.workspace), prepared.get());
-  const CostOptions options{.workspace_limit = terms.workspace, .compute_slowdown = terms.emulation.compute_slowdown};
+  const CostOptions options{.workspace_limit = terms.workspace,
+                            .compute_slowdown = terms.emulation.compute_slowdown,
+                            .large_calls = terms.large_calls};
   if (terms.recorded != nullptr) {
     auto costs = std::make_unique<RecordedCosts>(prepared->machine, options, terms.recorded);
     prepared->times_note = costs->carried().note;

@@ -130,7 +130,10 @@ std::unique_ptr<PreparedStep> PrepareStep(const std::shared_ptr<const NetworkSou
   prepared->source = source;
   prepared->options = options;
   const bool recorded = source->recorded != nullptr;
-  prepared->framework_time = recorded ? 0 : StepOptionsByName(options).framework_time;
+  if (options != kRecordedOptions) {
+    prepared->framework_time = StepOptionsByName(options).framework_time;
+    prepared->waits_for_calls = StepOptionsByName(options).waits_for_calls;
+  }
   Build(*prepared);
   Network& network = prepared->net;
   if (recorded) network.name = prepared->step.network;

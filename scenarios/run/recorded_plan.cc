@@ -3,11 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "hw/text/file_kind.h"
 #include "hw/text/lists.h"
+#include "model/recorded/gpu_differences.h"
 #include "model/recorded/recorded_machine.h"
+#include "sim/plan/runtime.h"
 
 namespace spillway {
 
@@ -51,16 +54,47 @@ Scenario ScenarioOf(const RecordingAsked& asked, const PreparedRecording& prepar
   return scenario;
 }
 
-void SayWhatDiffers(const Bytes limit, const RecordedStep& recorded, std::vector<std::string>& said) {
-  Bytes live = 0;
+// The runtime torch as it was measured, and within what the recording allows.
+void FitTorch(const RecordedStep& recorded, PreparedRecording& prepared) {
+  const Runtime& torch = RuntimeByName("torch");
+  const bool told = recorded.about.carried_call > 0;
+  for (Point& point : prepared.run.points) {
+    if (!point.use_runtime || point.runtime != torch) continue;
+    if (told) point.runtime.framework_time = std::llround(recorded.about.carried_call);
+    if (recorded.unseen) point.runtime.gaps = CarriedGaps::kSaved;
+  }
+  const bool any = std::any_of(prepared.run.points.begin(), prepared.run.points.end(),
+                               [](const Point& point) { return point.runtime.gaps == CarriedGaps::kSaved; });
+  if (any && recorded.unseen) {
+    prepared.said.emplace_back("something wrote tensors outside the recorded calls: only saved tensors leave");
+  }
+}
+
+std::string DifferenceLine(const GpuDifference& difference) {
+  std::string line = "on a GPU: " + difference.what;
+  const auto add = [&line](Bytes bytes, const char* form) {
+    if (bytes > 0) line += fmt::format(fmt::runtime(form), FormatBytes(bytes));
+  };
+  add(difference.whole_step, ", {} more");
+  add(difference.update, ", {} more at updates");
+  add(difference.maybe, ", up to {} more");
+  add(difference.less, ", up to {} less");
+  return line;
+}
+
+void SayWhatDiffers(const CardMemory& memory, const RecordedStep& recorded, std::vector<std::string>& said) {
+  Bytes live = 0, maybe = 0;
   for (const Tensor& tensor : recorded.step.tensors) live += tensor.Traits().resident ? tensor.bytes : 0;
   for (const GpuDifference& difference : DifferencesOnGpu(recorded)) {
-    const Bytes more = difference.whole_step + difference.update;
-    std::string line = "on a GPU: " + difference.what;
-    if (more > 0) line += fmt::format(", {}{}", FormatBytes(more), difference.update > 0 ? " at updates" : "");
-    if (difference.update > 0 && live + difference.update > limit) line += ", for which there is no room";
+    maybe += difference.maybe;
+    std::string line = DifferenceLine(difference);
+    if (difference.update > 0 && live + difference.update > memory.Left()) line += ", for which there is no room";
     said.push_back(fmt::format("{} ({})", line, difference.source));
   }
+  if (maybe <= memory.margin) return;
+  said.push_back(
+      fmt::format("on a GPU: the margin of {} may not hold {} of workspaces and reserves; --margin widens it",
+                  FormatBytes(memory.margin), FormatBytes(maybe)));
 }
 
 }  // namespace
@@ -116,13 +150,14 @@ PreparedRecording PrepareRecording(const RecordingAsked& asked, const Document& 
   overrides.runtime = asked.runtime;
   ApplyOverrides(overrides, scenario);
   Prepare(scenario, overrides, prepared.run);
+  FitTorch(*prepared.recorded, prepared);
   prepared.said.push_back("memory: " + CardText(prepared.memory));
   if (!prepared.swaps) {
     prepared.said.emplace_back("no link was measured: nothing is swapped (--link 12GB/s says its rate)");
   }
   for (const std::string& warning : prepared.run.warnings) prepared.said.push_back(warning);
   const bool card = profile || !asked.memory.empty();
-  if (card) SayWhatDiffers(prepared.memory.Left(), *prepared.recorded, prepared.said);
+  if (card) SayWhatDiffers(prepared.memory, *prepared.recorded, prepared.said);
   return prepared;
 }
 

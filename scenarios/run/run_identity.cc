@@ -17,12 +17,12 @@ namespace {
 
 std::string RuntimeText(const Runtime& runtime) {
   const auto& [copy_streams, memory, barrier, host_syncs, framework_time, copy_chunk, pool, blocking_copies,
-               swap_in_waits, collection_time, backward_units, part_waits, workspaces, host_percent] = runtime;
-  return fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {} {}", copy_streams, static_cast<int>(memory),
+               swap_in_waits, collection_time, backward_units, part_waits, workspaces, host_percent, gaps] = runtime;
+  return fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {} {} {}", copy_streams, static_cast<int>(memory),
                      static_cast<int>(barrier), static_cast<int>(host_syncs), framework_time, copy_chunk,
                      static_cast<int>(pool), static_cast<int>(blocking_copies), static_cast<int>(swap_in_waits),
                      collection_time, static_cast<int>(backward_units), static_cast<int>(part_waits),
-                     static_cast<int>(workspaces), host_percent);
+                     static_cast<int>(workspaces), host_percent, static_cast<int>(gaps));
 }
 
 std::string PointsText(const PreparedRun& run) {
@@ -55,8 +55,8 @@ std::string MachinesText(const PreparedRun& run) {
   std::string text;
   for (const auto& machine : run.machines) {
     const CostOptions& options = machine->costs->options();
-    text += fmt::format("{} {} {} {}\n", machine->label, options.workspace_limit, options.compute_slowdown,
-                        ContentDigest(AllOf(machine->machine)));
+    text += fmt::format("{} {} {} {} {}\n", machine->label, options.workspace_limit, options.compute_slowdown,
+                        static_cast<int>(options.large_calls), ContentDigest(AllOf(machine->machine)));
   }
   return text;
 }

@@ -1,4 +1,5 @@
 // One point of a run: planned, evaluated, made a row.
+#include <algorithm>
 #include <chrono>
 #include <optional>
 #include <utility>
@@ -99,6 +100,11 @@ Nanos UsualTime(const TrainingStep& step, const CostModel& costs) {
   return time;
 }
 
+std::int64_t DividedKernels(const Program& program, const CostModel& costs) {
+  return std::count_if(program.kernels.begin(), program.kernels.end(),
+                       [&](const Kernel& kernel) { return costs.Kernel(program.launches[kernel.launch]).calls > 1; });
+}
+
 RowTimes TimesOf(const Evaluation& e, StepDraws draws) {
   return {.step = e.step_time,
           .low = draws.interval.low,
@@ -161,6 +167,7 @@ void Compute(const PreparedRun& run, const Point& point, int threads, StepCache:
   FillMemory(evaluation, row.memory);
   if (run.bounds) FillBounds(evaluation, planned, row);
   FillProvenance(evaluation, *problem.costs, row.provenance);
+  row.plan.divided_kernels = DividedKernels(evaluation.program, *problem.costs);
   row.plan.accumulate = planned.plan.accumulate;
   row.plan.numbers = AccumulatedNumbersName(NumbersOf(step));
   result.step = StepFor(planned.plan, at);

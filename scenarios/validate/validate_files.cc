@@ -73,6 +73,15 @@ void ValidationFiles::End(const ValidationSet& set, bool all) {
   std::filesystem::remove(folder_ / kPartial, none);
 }
 
+void ValidationFiles::Whole(const ValidationSet& set) {
+  if (folder_.empty()) return;
+  for (std::size_t k = 0; k < set.cases.size(); ++k) tables_ += ValidationCaseTable(set, k) + "\n";
+  std::error_code none;
+  std::filesystem::remove(folder_ / kModels, none);
+  Write(set, ValidationSummaryTable(set));
+  WriteFile(folder_ / kPage, ReportPage(folder_));
+}
+
 void ValidationFiles::Write(const ValidationSet& set, const std::string& more) const {
   WriteFile(folder_ / kRows, ValidationCsv(set));
   WriteFile(folder_ / kTables, NoiseVerdict(set.noise) + tables_ + more);

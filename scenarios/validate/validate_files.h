@@ -44,6 +44,8 @@ class ValidationFiles {
   void StepsOf(const FinishedCase& finished) const;
   // The set as it is with its summary; `all`: no case is missing.
   void End(const ValidationSet& set, bool all);
+  // A set that is whole from the start, without models to reject: in place of all of the above.
+  void Whole(const ValidationSet& set);
 
  private:
   void Mark(const std::string& text) const;

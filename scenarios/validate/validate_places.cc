@@ -1,8 +1,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
+#include "hw/text/lists.h"
 #include "scenarios/validate/validate_parts.h"
 #include "sim/plan/runtime.h"
 
@@ -39,6 +41,43 @@ std::vector<std::span<const Point>> PlacesOf(const std::vector<Point>& points) {
     places.emplace_back(&points[begin], end - begin);
   }
   return places;
+}
+
+namespace {
+
+// By machine: what the finished cases had whose scenario states no memory.
+std::map<std::size_t, Bytes> LimitsOf(const std::vector<FinishedCase>& known, const std::vector<Point>& points) {
+  const std::vector<std::span<const Point>> places = PlacesOf(points);
+  std::map<std::size_t, Bytes> limits;
+  for (std::size_t k = 0; k < std::min(known.size(), places.size()); ++k) {
+    const Point& first = places[k].front();
+    if (first.own_memory) limits.try_emplace(first.machine, known[k].place.memory_limit);
+  }
+  return limits;
+}
+
+Bytes UsableOf(Device device, Bytes free) {
+  device.total_memory = std::max(device.reserve, std::min(device.total_memory, free));
+  return device.UsableMemory();
+}
+
+}  // namespace
+
+std::vector<std::string> LimitToFree(PreparedRun& run, const std::vector<FinishedCase>& known, Bytes free) {
+  std::map<std::size_t, Bytes> limits = LimitsOf(known, run.points);
+  std::vector<std::string> said;
+  for (Point& point : run.points) {
+    if (!point.own_memory) continue;
+    const PreparedMachine& machine = *run.machines[point.machine];
+    const Bytes own = point.row.memory_limit;
+    const Bytes limit =
+        limits.try_emplace(point.machine, free < 0 ? own : UsableOf(machine.machine.devices[0], free)).first->second;
+    if (limit >= own) continue;
+    point.row.memory_limit = point.planned_capacity = limit;
+    AddOnce(said, fmt::format("{}: {} of its {} are free, and taken; `memory:` states a limit", machine.label,
+                              FormatBytes(limit), FormatBytes(own)));
+  }
+  return said;
 }
 
 std::vector<Place> PlanAll(const PreparedRun& run, int jobs, const std::function<void()>& each) {

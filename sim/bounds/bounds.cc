@@ -135,8 +135,8 @@ OpWay WayOf(const MenuEntry& entry) {
 // The ways of a menu that are within the scope and `room`, the fastest first, without those that another one beats in
 // both time and workspace. Where none fits, no plan exists: then the usual one.
 std::vector<OpWay> WaysWithin(const std::vector<MenuEntry>& menu, const std::vector<MenuEntry>& divided,
-                              const std::vector<MenuEntry>& usual, const Scope& scope, Bytes room) {
-  std::vector<MenuEntry> within = usual;
+                              const std::vector<MenuEntry>& usual, bool may_be_usual, const Scope& scope, Bytes room) {
+  std::vector<MenuEntry> within = may_be_usual ? usual : std::vector<MenuEntry>{};
   for (const MenuEntry& entry : menu) {
     const bool stated = entry.algorithm == 0 || scope.algorithms == AlgorithmScope::kAny;
     if (stated && entry.workspace <= scope.workspace) within.push_back(entry);
@@ -185,24 +185,48 @@ std::vector<MenuEntry> UsualWays(Launch launch, const CostModel& costs, int devi
   return ways;
 }
 
-std::vector<std::vector<OpWay>> WaysOf(const StepTables& tables, const CostModel& costs, const LaunchMenus& menus,
-                                       const LaunchPartRates& rates, Bytes capacity, const Scope& scope) {
-  const bool divided = scope.parts != PartScope::kNone;
-  const bool usual_only = scope.LeavesNoChoice();
-  assert(usual_only || menus.size() == tables.launches.size());
-  assert(!divided || rates.size() == tables.launches.size());
-  const std::vector<Bytes> fixed = FixedBytes(tables, scope.parts);
-  std::vector<std::vector<MenuEntry>> usual;  // by row
-  for (const Launch& launch : tables.launches) usual.push_back(UsualWays(launch, costs, tables.device));
-  static const std::vector<MenuEntry> kNone;
-  std::vector<std::vector<OpWay>> ways;
-  for (std::size_t op = 0; op < tables.step->ops.size(); ++op) {
-    const std::uint32_t row = tables.launch[op];
-    const Launch& launch = tables.launches[row];
-    const std::vector<MenuEntry> parts = divided ? DividedWays(launch, rates[row]) : kNone;
-    ways.push_back(WaysWithin(usual_only ? kNone : menus[row], parts, usual[row], scope, capacity - fixed[op]));
+// The ways of ops by the rows of their launches.
+class WaysByRow {
+ public:
+  WaysByRow(const StepTables& tables, const CostModel& costs, const LaunchMenus& menus, const LaunchPartRates& rates,
+            Bytes capacity, const Scope& scope)
+      : tables_(tables),
+        menus_(menus),
+        rates_(rates),
+        capacity_(capacity),
+        scope_(scope),
+        fixed_(FixedBytes(tables, scope.parts)) {
+    assert(scope.LeavesNoChoice() || menus.size() == tables.launches.size());
+    assert(scope.parts == PartScope::kNone || rates.size() == tables.launches.size());
+    for (const Launch& launch : tables.launches) usual_.push_back(UsualWays(launch, costs, tables.device));
   }
-  return ways;
+
+  std::vector<OpWay> Of(std::size_t op, std::uint32_t row) const {
+    static const std::vector<MenuEntry> kNone;
+    const bool divided = scope_.parts != PartScope::kNone;
+    const std::vector<MenuEntry> parts = divided ? DividedWays(tables_.launches[row], rates_[row]) : kNone;
+    // What the library refuses whole runs in parts. Without parts no plan exists, and any bound holds.
+    const bool refused = std::binary_search(tables_.refused.begin(), tables_.refused.end(), static_cast<OpId>(op));
+    return WaysWithin(scope_.LeavesNoChoice() ? kNone : menus_[row], parts, usual_[row], !refused || parts.empty(),
+                      scope_, capacity_ - fixed_[op]);
+  }
+
+ private:
+  const StepTables& tables_;
+  const LaunchMenus& menus_;
+  const LaunchPartRates& rates_;
+  const Bytes capacity_;
+  const Scope& scope_;
+  const std::vector<Bytes> fixed_;             // by op
+  std::vector<std::vector<MenuEntry>> usual_;  // by row
+};
+
+void AddWays(const WaysByRow& by_row, const StepTables& tables, BoundProblem& problem) {
+  for (std::size_t op = 0; op < tables.launch.size(); ++op) {
+    problem.ways.push_back(by_row.Of(op, tables.launch[op]));
+    if (tables.launch_again[op] == tables.launch[op]) continue;
+    problem.again[static_cast<OpId>(op)] = by_row.Of(op, tables.launch_again[op]);
+  }
 }
 
 }  // namespace
@@ -226,7 +250,7 @@ BoundProblem BoundProblemOf(const StepTables& tables, const CostModel& costs, co
   const Link& link = costs.machine().links[tables.link];
   BoundProblem problem;
   problem.step = tables.step;
-  problem.ways = WaysOf(tables, costs, menus, rates, capacity, scope);
+  AddWays(WaysByRow(tables, costs, menus, rates, capacity, scope), tables, problem);
   const bool streamed = scope.parts == PartScope::kStreamed;
   const auto rate = [&link](Direction direction, Bytes piece) {
     return BestRate(link.curves[static_cast<std::size_t>(direction)], piece);

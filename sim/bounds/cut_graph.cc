@@ -75,9 +75,10 @@ int CutGraph::RerunOf(OpId op) {
   int& known = rerun_of_[Index(op)];
   if (known >= 0) return known;
   known = static_cast<int>(reruns_.size());
+  const std::vector<OpWay>& ways = problem_.WaysAgain(op);
   Rerun rerun{.op = op,
-              .time = static_cast<double>(problem_.ways[Index(op)].front().time),
-              .beside_copies = need_.beside_copies[Index(op)],
+              .time = static_cast<double>(ways.front().time),
+              .beside_copies = LeastBesideCopies(ways),
               .node = cut_.AddNode()};
   rerun.edge = cut_.AddEdge(rerun.node, MinCut::kSink, 0);
   reruns_.push_back(rerun);

@@ -35,6 +35,8 @@
 #ifndef SPILLWAY_SIM_BOUNDS_MEMORY_BOUND_H_
 #define SPILLWAY_SIM_BOUNDS_MEMORY_BOUND_H_
 
+#include <cstddef>
+#include <map>
 #include <vector>
 
 #include "sim/plan/plan.h"
@@ -60,6 +62,11 @@ struct BoundProblem {
   const TrainingStep* step = nullptr;
   // By op, at least one way each, the fastest first; slower ways need less workspace.
   std::vector<std::vector<OpWay>> ways;
+  std::map<OpId, std::vector<OpWay>> again;  // the same of recomputations, of ops whose recomputation differs
+  const std::vector<OpWay>& WaysAgain(OpId op) const {
+    const auto found = again.find(op);
+    return found == again.end() ? ways[static_cast<std::size_t>(op)] : found->second;
+  }
   CopyRate out, in;
   Nanos upload = 0;  // the time to copy the inputs in
   Nanos head = 0;    // the part of it that op 0 waits for

@@ -119,7 +119,7 @@ double RecomputeTime(const BoundProblem& problem, const Uses& uses, TensorId ten
     const std::vector<TensorId>& writes = step.ops[Index(op)].writes;
     const auto shared_by = std::count_if(writes.begin(), writes.end(),
                                          [&step](TensorId t) { return step.tensors[Index(t)].Traits().may_move; });
-    sum += static_cast<double>(problem.ways[Index(op)].front().time) / static_cast<double>(shared_by);
+    sum += static_cast<double>(problem.WaysAgain(op).front().time) / static_cast<double>(shared_by);
   }
   return sum;
 }
@@ -144,16 +144,16 @@ void AddGapsOf(const BoundProblem& problem, const Uses& all_uses, TensorId tenso
   }
 }
 
+// No room is ever short where nothing is asked.
+constexpr Bytes kNothingAsked = std::numeric_limits<Bytes>::min() / 4;
+
+}  // namespace
+
 double LeastBesideCopies(const std::vector<OpWay>& ways) {
   double least = ways.front().beside_copies;
   for (const OpWay& way : ways) least = std::min(least, way.beside_copies);
   return std::max(least, static_cast<double>(ways.front().time));
 }
-
-// No room is ever short where nothing is asked.
-constexpr Bytes kNothingAsked = std::numeric_limits<Bytes>::min() / 4;
-
-}  // namespace
 
 bool MayStreamAt(const BoundProblem& problem, OpId op, TensorId tensor) {
   return problem.streamed && HasSampleParts(problem.step->ops[Index(op)].kind) &&

@@ -47,6 +47,9 @@ struct MemoryNeed {
 
 MemoryNeed NeedOf(const BoundProblem& problem);
 
+// The least nanoseconds of any of an op's ways while copies run throughout.
+double LeastBesideCopies(const std::vector<OpWay>& ways);
+
 // True if the tensor is too small to be counted between its uses.
 bool IsSmall(const BoundProblem& problem, const Tensor& tensor);
 

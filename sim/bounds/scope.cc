@@ -53,7 +53,7 @@ Scope ScopeOf(const Plan& plan) {
   for (const OpDecision& decision : plan.ops) {
     if (decision.parts.empty()) hold(decision.algorithm, decision.workspace);
     for (const OpPart& part : decision.parts) hold(part.algorithm, part.workspace);
-    if (decision.again) hold(decision.again->algorithm, decision.again->workspace);
+    for (const OpAgain& way : decision.again) hold(way.algorithm, way.workspace);
     if (decision.parts.size() > 1 || decision.tiles.Any()) scope.parts = std::max(scope.parts, PartScope::kBatch);
     if (!decision.streamed.empty()) scope.parts = PartScope::kStreamed;
     scope.tiles = Most(scope.tiles, decision.tiles);

@@ -40,7 +40,11 @@ class Proof {
     // What is streamed need not be there.
     const std::vector<Bytes> taken = streamed_ ? std::vector<Bytes>(step.ops.size(), 0) : TakenBytes(step);
     for (std::size_t op = 0; op < step.ops.size(); ++op) {
-      least_.emplace_back(ways_.Of(step.ops[op], c.capacity - taken[op]));
+      const Op& o = step.ops[op];
+      least_.emplace_back(ways_.Of(o, c.capacity - taken[op]));
+      if (o.recompute_differs) {
+        least_again_.emplace(static_cast<OpId>(op), ways_.Again(o, c.capacity - taken[op]));
+      }
       AddUses(static_cast<OpId>(op));
     }
   }
@@ -211,8 +215,9 @@ class Proof {
     if (known != runs_.end()) return known->second;
     const std::size_t node = flow_.AddNode();
     runs_.emplace(op, node);
-    flow_.AddArc(node, Flow::kSink, least_[Index(op)].At(c_.after));
     const Op& o = step_.ops[Index(op)];
+    const auto own = least_again_.find(op);
+    flow_.AddArc(node, Flow::kSink, (own == least_again_.end() ? least_[Index(op)] : own->second).At(c_.after));
     for (const TensorId t : o.reads) {
       if (!Contains(o.writes, t) && !CostsNothing(t)) flow_.AddArc(node, NodeOf(t, TensorOf(t).bytes), kEndless);
     }
@@ -262,9 +267,10 @@ class Proof {
   const bool streamed_;
   const bool in_sections_;  // what runs in parts may begin when the first section of what it reads is there
   Ways ways_;
-  std::vector<History> histories_;  // by tensor
-  const Bytes piece_;               // no copy has less of a tensor, but the last one
-  std::vector<LeastTime> least_;    // by op
+  std::vector<History> histories_;         // by tensor
+  const Bytes piece_;                      // no copy has less of a tensor, but the last one
+  std::vector<LeastTime> least_;           // by op
+  std::map<OpId, LeastTime> least_again_;  // of ops whose recomputation differs
   std::vector<std::pair<TensorId, Bytes>> needed_;
   Bytes fixed_ = 0;
   OpId made_ = kNoOp, awaited_ = 0;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "hw/text/lists.h"
 #include "model/cost/op_tiles.h"
 #include "sim/certify/certificate.h"
 
@@ -43,10 +42,36 @@ double LeastOfPieces(const TransferCurve& curve, double rate, Bytes piece) {
   return pieces - (ShortOnesCount(curve, rate, piece) ? kRoundedOff / static_cast<double>(piece) : 0);
 }
 
+// Each once.
+std::vector<TensorId> OperandsOf(const Op& op) {
+  std::vector<TensorId> operands = op.reads;
+  operands.insert(operands.end(), op.writes.begin(), op.writes.end());
+  std::sort(operands.begin(), operands.end());
+  operands.erase(std::unique(operands.begin(), operands.end()), operands.end());
+  return operands;
+}
+
+Bytes ResidentBytes(const TrainingStep& step) {
+  Bytes bytes = 0;
+  for (const Tensor& tensor : step.tensors) bytes += tensor.Traits().resident ? tensor.bytes : 0;
+  return bytes;
+}
+
+// With as little workspace as any way of the op takes.
+Bytes OperandsAndWorkspace(const TrainingStep& step, const CostModel& costs, const Op& op, int device) {
+  const Scope widest = WidestScope();
+  Bytes bytes = kAnyRoom;
+  for (const Way& way : Ways(costs, widest, device).Of(op, kAnyRoom)) bytes = std::min(bytes, way.workspace);
+  for (const TensorId t : OperandsOf(op)) {
+    const Tensor& tensor = step.tensors[Index(t)];
+    bytes += tensor.Traits().resident ? 0 : tensor.bytes;
+  }
+  return bytes;
+}
+
 }  // namespace
 
-std::vector<Way> Ways::Of(const Op& op, Bytes room) {
-  const Launch launch = LaunchOf(op);
+std::vector<Way> Ways::Of(const Launch& launch, Bytes room) {
   std::vector<Way> ways;
   const auto way_of = [](const Cost& cost, Bytes workspace) {
     return Way{cost.time, workspace, static_cast<double>(cost.time) * cost.copy_slowdown};
@@ -55,12 +80,13 @@ std::vector<Way> Ways::Of(const Op& op, Bytes room) {
   const Cost usual = costs_.Kernel(launch, device_);
   Launch called = launch;
   called.workspace = usual.workspace;
-  if (usual.workspace <= room) {
+  const bool whole = usual.calls > 0;  // else the library refuses it
+  if (whole && usual.workspace <= room) {
     ways.push_back(way_of(usual, usual.workspace));
     ways.push_back(way_of(costs_.Kernel(called, device_), usual.workspace));
   }
   // Or its choice within what is free of that, if that is less.
-  for (Bytes below = usual.workspace - 1; below >= 0;) {
+  for (Bytes below = whole ? usual.workspace - 1 : -1; below >= 0;) {
     called.workspace = below;
     const Cost less = costs_.Kernel(called, device_);
     if (less.workspace > below) break;
@@ -112,23 +138,27 @@ const std::vector<Way>& Ways::InParts(const Launch& launch) {
 }
 
 std::vector<Bytes> TakenBytes(const TrainingStep& step) {
-  std::vector<Bytes> taken(step.ops.size(), 0);
-  for (TensorId t = 0; t < static_cast<TensorId>(step.tensors.size()); ++t) {
-    const Tensor& tensor = step.tensors[Index(t)];
-    std::size_t first = step.ops.size(), last = 0;
-    for (std::size_t op = 0; op < step.ops.size(); ++op) {
-      if (!Contains(step.ops[op].reads, t) && !Contains(step.ops[op].writes, t)) continue;
-      first = std::min(first, op);
-      last = op;
-      if (tensor.Traits().may_move) taken[op] += tensor.bytes;
+  const std::size_t ops = step.ops.size();
+  std::vector<Bytes> taken(ops, ResidentBytes(step)), lying(ops, 0), change(ops + 1, 0);
+  std::vector<std::size_t> last(step.tensors.size(), ops);
+  for (std::size_t op = 0; op < ops; ++op) {
+    for (const TensorId t : OperandsOf(step.ops[op])) {
+      const Tensor& tensor = step.tensors[Index(t)];
+      taken[op] += tensor.Traits().resident ? 0 : tensor.bytes;
+      if (tensor.Traits().resident || tensor.Traits().may_move) continue;
+      lying[op] -= tensor.bytes;  // counted as an operand
+      if (last[Index(t)] == ops) change[op] += tensor.bytes;
+      last[Index(t)] = op;
     }
-    if (tensor.Traits().resident) first = 0, last = step.ops.size() - 1;
-    if (tensor.Traits().may_move && !tensor.Traits().resident) continue;
-    for (std::size_t op = first; op <= last && op < step.ops.size(); ++op) {
-      const bool operand = Contains(step.ops[op].reads, t) || Contains(step.ops[op].writes, t);
-      const bool gone_later = step.IsForward(static_cast<OpId>(op)) && !operand && !tensor.Traits().resident;
-      if (!gone_later) taken[op] += tensor.bytes;  // an op that runs again may find more room than the first time
-    }
+  }
+  for (std::size_t t = 0; t < last.size(); ++t) {
+    if (last[t] < ops) change[last[t] + 1] -= step.tensors[t].bytes;
+  }
+  Bytes unmoved = 0;
+  for (std::size_t op = 0; op < ops; ++op) {
+    unmoved += change[op];
+    // A forward op that runs again may find more room than the first time.
+    if (!step.IsForward(static_cast<OpId>(op))) taken[op] += unmoved + lying[op];
   }
   return taken;
 }
@@ -179,23 +209,14 @@ double LeastCopy(const CostModel& costs, Direction direction, Bytes bytes, Bytes
 }  // namespace certifying
 
 Bytes LeastBytes(const TrainingStep& step, const CostModel& costs, OpId op, int device) {
-  const Op& o = step.ops[Index(op)];
-  Bytes sum = std::numeric_limits<Bytes>::max();
-  const Scope widest = WidestScope();
-  for (const certifying::Way& way : certifying::Ways(costs, widest, device).Of(o, certifying::kAnyRoom))
-    sum = std::min(sum, way.workspace);
-  for (std::size_t t = 0; t < step.tensors.size(); ++t) {
-    const auto id = static_cast<TensorId>(t);
-    const bool there = step.tensors[t].Traits().resident || Contains(o.reads, id) || Contains(o.writes, id);
-    sum += there ? step.tensors[t].bytes : 0;
-  }
-  return sum;
+  return certifying::ResidentBytes(step) + certifying::OperandsAndWorkspace(step, costs, step.ops[Index(op)], device);
 }
 
 NoRoomCertificate MostNeeded(const TrainingStep& step, const CostModel& costs, Bytes capacity, int device) {
   NoRoomCertificate most{.capacity = capacity};
+  const Bytes resident = certifying::ResidentBytes(step);
   for (OpId op = 0; op < static_cast<OpId>(step.ops.size()); ++op) {
-    const Bytes needed = LeastBytes(step, costs, op, device);
+    const Bytes needed = resident + certifying::OperandsAndWorkspace(step, costs, step.ops[Index(op)], device);
     if (most.op != kNoOp && needed <= most.needed) continue;
     most.op = op;
     most.needed = needed;

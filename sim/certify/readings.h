@@ -28,9 +28,12 @@ class Ways {
 
   // Every one that finds room for its workspace; where none does, the usual one. What no parts of the op beat is listed as
   // a way, all its samples at the best rate of parts of one size: rounded down.
-  std::vector<Way> Of(const Op& op, Bytes room);
+  std::vector<Way> Of(const Op& op, Bytes room) { return Of(LaunchOf(op), room); }
+  // The same of what runs when the op is computed again.
+  std::vector<Way> Again(const Op& op, Bytes room) { return Of(RecomputationOf(op), room); }
 
  private:
+  std::vector<Way> Of(const Launch& launch, Bytes room);
   const std::vector<Way>& InParts(const Launch& launch);
 
   const CostModel& costs_;

@@ -109,12 +109,15 @@ CompiledPlan CompileForArena(const Plan& plan, const StepTables& tables, Bytes c
 // Whether the library chooses for some op that it has workspace for.
 bool MayCut(const Plan& plan, const StepTables& tables) {
   std::vector<bool> chosen(tables.launch.size(), true);
-  for (std::size_t op = 0; op < chosen.size(); ++op) chosen[op] = tables.launches[tables.launch[op]].workspace > 0;
+  for (std::size_t op = 0; op < chosen.size(); ++op)
+    chosen[op] =
+        tables.launches[tables.launch[op]].workspace > 0 || tables.launches[tables.launch_again[op]].workspace > 0;
   for (const OpDecision& decision : plan.ops) {
     const auto free = [](const OpPart& part) { return part.algorithm == 0 && part.workspace > 0; };
     const bool parts = std::any_of(decision.parts.begin(), decision.parts.end(), free);
     const bool whole = decision.parts.empty() && decision.algorithm == 0 && decision.workspace > 0;
-    const bool again = decision.again && decision.again->algorithm == 0 && decision.again->workspace > 0;
+    const bool again = std::any_of(decision.again.begin(), decision.again.end(),
+                                   [](const OpAgain& way) { return way.algorithm == 0 && way.workspace > 0; });
     chosen[Index(decision.op)] = parts || whole || again;
   }
   return std::find(chosen.begin(), chosen.end(), true) != chosen.end();

@@ -44,7 +44,8 @@ CompiledPlan CheckWorkingSets(const Plan& plan, const StepTables& tables, Bytes 
 CompiledPlan CompileWithin(const Plan& plan, const StepTables& tables, Bytes capacity, Bytes room = kEndlessBytes);
 
 // Names the first launch of the plan that a library would refuse, as a token plus details: "workspace", an algorithm is
-// granted less than it wants, or "algorithm", the profile has no time of it. Empty where all of them run: a device
+// granted less than it wants, "algorithm", the profile has no time of it, or "library_limit", the library does not take
+// a tensor of so many elements (model/cost/library_limits.h). Empty where all of them run: a device
 // carries launches out as they stand, or not at all. REQUIRES: as above.
 std::string UnsupportedLaunch(const Plan& plan, const StepTables& tables, const CostModel& costs);
 

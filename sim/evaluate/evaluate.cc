@@ -9,6 +9,7 @@
 #include "sim/engine/engine_internal.h"
 #include "sim/evaluate/compile.h"
 #include "sim/evaluate/oracle.h"
+#include "sim/plan/carried.h"
 #include "sim/verify/verify.h"
 
 namespace spillway {
@@ -31,6 +32,7 @@ class Evaluator {
   Evaluation Run() {
     if (options_.verify) MustBeAPlan();
     result_.classes = CountClasses(plan_, step_);
+    if (!FrameworkObeys()) return std::move(result_);
     if (!(IsManaged(plan_.runtime.memory) ? FaultsAreKnown() : EveryOpFits()) || !EveryLaunchRuns() || !MakeProgram() ||
         !HostHolds())
       return std::move(result_);
@@ -63,6 +65,12 @@ class Evaluator {
     // What holds for all plans holds for these; the programs look at different boundaries.
     result_.bounds.memory = std::max(result_.bounds.memory, result_.widest.memory);
     result_.bounds.instant = std::max(result_.bounds.instant, result_.widest.instant);
+  }
+
+  bool FrameworkObeys() {
+    const std::string why = NotCarried(plan_.runtime.gaps, plan_, step_);
+    if (!why.empty()) result_.reason = "not_carried: the runtime cannot obey: " + why;
+    return why.empty();
   }
 
   bool EveryOpFits() { return Take(CheckWorkingSets(plan_, tables_, capacity_)); }

@@ -1,5 +1,8 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "model/cost/library_limits.h"
 #include "model/cost/op_tiles.h"
 #include "model/kernels/kernel_form.h"
 #include "sim/evaluate/compile.h"
@@ -12,23 +15,37 @@ namespace {
 class LaunchRefusals {
  public:
   LaunchRefusals(const Plan& plan, const StepTables& tables, const CostModel& costs)
-      : plan_(plan), step_(*tables.step), device_(tables.device), costs_(costs) {}
+      : plan_(plan), tables_(tables), step_(*tables.step), device_(tables.device), costs_(costs) {}
 
   // A library refuses to run an algorithm in less workspace than it asks for; it picks another one where it may.
   std::string First() {
     for (const OpDecision& decision : plan_.ops) {
-      if (!Suffices(decision)) break;
+      if (!Suffices(decision)) return std::move(reason_);
     }
-    return std::move(reason_);
+    for (const OpId op : tables_.refused) {
+      const bool divided = std::any_of(plan_.ops.begin(), plan_.ops.end(), [op](const OpDecision& decision) {
+        return decision.op == op && !decision.parts.empty();
+      });
+      if (!divided) return Refusal(op, LaunchOf(step_.ops[Index(op)]));
+    }
+    return "";
   }
 
  private:
+  // Of a launch that is too large for the library.
+  std::string Refusal(OpId id, const Launch& launch) const {
+    const Device& device = costs_.machine().devices[Index(device_)];
+    const Op& op = step_.ops[Index(id)];
+    return LargeTensorRefusal(launch, CudnnVersion(device), op.name + PartText(op, launch));
+  }
+
   bool Suffices(const OpDecision& decision) {
-    const Launch whole = LaunchOf(step_.ops[Index(decision.op)]);
+    const Launch whole = LaunchOf(step_.ops[Index(decision.op)]),
+                 again = RecomputationOf(step_.ops[Index(decision.op)]);
     if (decision.parts.empty() && !Suffices(decision.op, whole, decision.algorithm, decision.workspace)) return false;
     if (!PartsSuffice(decision)) return false;
-    const auto& again = decision.again;
-    return !again || Suffices(decision.op, whole, again->algorithm, again->workspace);
+    return std::all_of(decision.again.begin(), decision.again.end(),
+                       [&](const OpAgain& way) { return Suffices(decision.op, again, way.algorithm, way.workspace); });
   }
 
   bool PartsSuffice(const OpDecision& decision) {
@@ -48,6 +65,10 @@ class LaunchRefusals {
     launch.algorithm = algorithm;
     launch.workspace = granted;
     const Cost cost = costs_.Kernel(launch, device_);
+    if (cost.calls == 0) {
+      reason_ = Refusal(id, launch);
+      return false;
+    }
     if (algorithm != 0 && cost.algorithm != algorithm) return UnknownAlgorithm(id, launch);
     if (granted >= cost.workspace) return true;
     const Op& op = step_.ops[Index(id)];
@@ -83,6 +104,7 @@ class LaunchRefusals {
   }
 
   const Plan& plan_;
+  const StepTables& tables_;
   const TrainingStep& step_;
   const int device_;
   const CostModel& costs_;

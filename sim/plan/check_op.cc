@@ -26,9 +26,12 @@ void CheckLaunch(const Op& op, const std::string& where, std::int32_t algorithm,
   if (workspace > kMostWorkspace) mistakes.push_back(fmt::format("{}: workspace must be at most 1 TB", where));
 }
 
-void CheckAgain(const Op& op, const OpAgain& again, std::vector<std::string>& mistakes) {
-  CheckLaunch(op, fmt::format("op '{}', again", op.name), again.algorithm, again.workspace, mistakes);
-  if (op.pass == Pass::kForward) return;
+void CheckAgain(const Op& op, const std::vector<OpAgain>& again, std::vector<std::string>& mistakes) {
+  for (std::size_t k = 0; k < again.size(); ++k) {
+    const std::string which = again.size() == 1 ? "" : fmt::format("[{}]", k);
+    CheckLaunch(op, fmt::format("op '{}', again{}", op.name, which), again[k].algorithm, again[k].workspace, mistakes);
+  }
+  if (op.pass == Pass::kForward || again.empty()) return;
   mistakes.push_back(fmt::format("op '{}' does not run again: only forward ops are recomputed", op.name));
 }
 
@@ -135,7 +138,7 @@ std::vector<std::string> OpMistakes(const OpDecision& decision, const TrainingSt
   const Op& op = step.ops[Index(decision.op)];
   CheckLaunch(op, fmt::format("op '{}'", op.name), decision.algorithm, decision.workspace, mistakes);
   if (!decision.parts.empty()) CheckParts(op, decision, mistakes);
-  if (decision.again) CheckAgain(op, *decision.again, mistakes);
+  CheckAgain(op, decision.again, mistakes);
   if (decision.tiles != TileCounts{}) CheckTiles(op, decision, mistakes);
   if (!decision.streamed.empty()) CheckStreamed(op, decision, step, mistakes);
   CheckDepth(op, decision, mistakes);

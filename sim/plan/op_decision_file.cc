@@ -30,12 +30,19 @@ class OpReader {
   }
 
  private:
+  // A map for all recomputations, or a list of maps by recomputation.
   void ReadAgain(MapReader& reader, OpDecision& decision) {
     const Node* const node = reader.Optional("again");
     if (node == nullptr) return;
-    MapReader again(*node, diagnostics_, "again of an op", OpAgainKeys());
-    decision.again =
-        OpAgain{.algorithm = lines_.Algorithm(again, decision.op), .workspace = again.BytesOr("workspace", 0)};
+    if (!node->IsSequence()) return ReadWayAgain(*node, decision);
+    for (const Node& way : node->items) ReadWayAgain(way, decision);
+    reader.Check(!node->items.empty(), "again", "expected a map or a list of maps, found an empty list");
+    if (node->items.empty()) lines_.MakeBad();
+  }
+
+  void ReadWayAgain(const Node& node, OpDecision& decision) {
+    MapReader again(node, diagnostics_, "again of an op", OpAgainKeys());
+    decision.again.push_back({lines_.Algorithm(again, decision.op), again.BytesOr("workspace", 0)});
     again.Finish();
   }
 

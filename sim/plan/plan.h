@@ -114,7 +114,7 @@ struct OpPart {
 constexpr int kTilesDeep = 3, kMostTilesDeep = 16;
 constexpr std::int64_t kMostTiles = 100'000;  // of one op
 
-// How an op runs when it is recomputed: whole, with another algorithm, for example because less memory is free then.
+// How an op runs, whole, at one of its recomputations: with another algorithm, as less memory is free then.
 struct OpAgain {
   std::int32_t algorithm = 0;  // as in OpDecision
   Bytes workspace = 0;
@@ -133,7 +133,9 @@ struct OpDecision {
   // `algorithm` and `workspace` above are 0. One part is the whole op, but PartWaits applies. A recomputed op runs in
   // the same parts, unless `again` is set. An op without a choice of algorithm has parts only if it streams an operand.
   std::vector<OpPart> parts{};
-  std::optional<OpAgain> again{};  // forward ops only; none: recomputed as in forward
+  // Forward ops only. By recomputation, in the order in which they run; the last one is also for all after it. Empty:
+  // recomputed as in forward.
+  std::vector<OpAgain> again{};
   // Cuts each part further, along channels and rows (model/cost/op_tiles.h): one kernel for each tile, with its part's
   // algorithm and workspace. With at most one part, the whole batch is cut.
   TileCounts tiles{};

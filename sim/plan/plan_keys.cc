@@ -38,7 +38,8 @@ const RuntimeChoiceWords& ChoiceUnder(std::string_view key) {
        {"layers", "break_points"},
        [](const Runtime& r) { return static_cast<std::size_t>(r.backward_units); }},
       {"part_waits", {"none", "host"}, [](const Runtime& r) { return static_cast<std::size_t>(r.part_waits); }},
-      {"workspaces", {"per_op", "held"}, [](const Runtime& r) { return static_cast<std::size_t>(r.workspaces); }}};
+      {"workspaces", {"per_op", "held"}, [](const Runtime& r) { return static_cast<std::size_t>(r.workspaces); }},
+      {"gaps", {"any", "all", "saved"}, [](const Runtime& r) { return static_cast<std::size_t>(r.gaps); }}};
   for (const RuntimeChoiceWords& choice : kTable) {
     if (key == choice.key) return choice;
   }
@@ -110,7 +111,11 @@ std::vector<KeyRow> RuntimeFieldKeys(const char* otherwise) {
              "(micro-cuDNN's workspace division)"),
       {"host_percent", WholeNumberFrom(1, 100), without(std::to_string(usual.host_percent)),
        "per cent of the swapped-out bytes that the host holds, where a CPU compresses them (vDNN++). The ratio is "
-       "stated, not measured; copies cross the link uncompressed, and take no longer. Predicted only"}};
+       "stated, not measured; copies cross the link uncompressed, and take no longer. Predicted only"},
+      choice("gaps",
+             "what a framework can carry out of a plan beside its own execution. any: everything. all: gaps of whole "
+             "tensors before the update, with whole ops of the framework's algorithms (eager PyTorch). saved: of these "
+             "only gaps from forward to backward, of tensors that autograd saves. Other plans do not run")};
 }
 
 const KeyTable& RuntimeKeys() {
@@ -161,9 +166,11 @@ const KeyTable& OpDecisionKeys() {
             "too",
             {&OpPartKeys()}},
            {"again",
-            "a map",
+            "a map, or a list of maps",
             "none",
-            "how a forward op runs, whole, when it is recomputed; none: as the first time",
+            "how a forward op runs, whole, when it is recomputed; a list: at its first recomputation, at its second, "
+            "..., "
+            "the last also for all after it; none: as the first time",
             {&OpAgainKeys()}},
            {"tiles",
             "a map",

@@ -63,6 +63,7 @@ std::string RareFields(const Runtime& runtime) {
   }
   if (runtime.part_waits != PartWaits::kNone) out += ", part_waits: " + RuntimeWord(runtime, "part_waits");
   if (runtime.workspaces != Workspaces::kPerOp) out += ", workspaces: " + RuntimeWord(runtime, "workspaces");
+  if (runtime.gaps != CarriedGaps::kAny) out += ", gaps: " + RuntimeWord(runtime, "gaps");
   if (runtime.host_percent != 100) out += fmt::format(", host_percent: {}", runtime.host_percent);
   return out;
 }
@@ -118,8 +119,12 @@ std::string Way(const Op& op, std::int32_t algorithm, Bytes workspace) {
                      FormatBytesExact(workspace));
 }
 
-std::string Again(const Op& op, const std::optional<OpAgain>& again) {
-  return again ? fmt::format(", again: {{{}}}", Way(op, again->algorithm, again->workspace)) : "";
+// ", again: {workspace: 8 MiB}" or ", again: [{workspace: 8 MiB}, {workspace: 0 B}]"
+std::string Again(const Op& op, const std::vector<OpAgain>& again) {
+  std::vector<std::string> ways;
+  for (const OpAgain& way : again) ways.push_back(fmt::format("{{{}}}", Way(op, way.algorithm, way.workspace)));
+  if (ways.empty()) return "";
+  return ", again: " + (ways.size() == 1 ? ways.front() : fmt::format("[{}]", fmt::join(ways, ", ")));
 }
 
 // Equal parts in a row are written once.

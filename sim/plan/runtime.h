@@ -75,6 +75,9 @@ enum class PoolKind : std::uint8_t {
   kAddresses,  // contiguous free bytes; if there are none, the pool is compacted (sim/engine/pool.h)
 };
 
+// What a framework can carry out of a plan (sim/plan/carried.h).
+enum class CarriedGaps : std::uint8_t { kAny, kAll, kSaved };
+
 // The copies whose call blocks the host until the copy is done, as with memory that is not pinned.
 enum class BlockingCopies : std::uint8_t { kNone, kSwapOuts, kAll };
 
@@ -106,6 +109,8 @@ struct Runtime {
   // a ratio that is stated, not measured. Copies cross the link uncompressed, and compression keeps pace with them.
   // Predicted only: no device carries it out.
   int host_percent = 100;
+  // Other than kAny: planners decide only what can be carried out, and other plans do not run here.
+  CarriedGaps gaps = CarriedGaps::kAny;
   bool operator==(const Runtime&) const = default;
 };
 

@@ -35,6 +35,7 @@ void ReadRuntimeFields(MapReader& reader, Runtime& r) {
       static_cast<PartWaits>(reader.ChoiceOr("part_waits", RuntimeWords("part_waits"), static_cast<int>(r.part_waits)));
   r.workspaces = static_cast<Workspaces>(
       reader.ChoiceOr("workspaces", RuntimeWords("workspaces"), static_cast<int>(r.workspaces)));
+  r.gaps = static_cast<CarriedGaps>(reader.ChoiceOr("gaps", RuntimeWords("gaps"), static_cast<int>(r.gaps)));
   r.host_percent = static_cast<int>(reader.IntegerOr("host_percent", r.host_percent, 1, 100));
 }
 

@@ -28,6 +28,9 @@ std::vector<RuntimeEntry> MakeRuntimes() {
   Runtime torch;  // a plan carried out beside eager PyTorch; 27 us a call: measured on PyTorch 2.15, one processor
   torch.memory = MemoryModel::kCounted;
   torch.framework_time = 27 * kMicrosecond;
+  torch.gaps = CarriedGaps::kAll;
+  Runtime torch_saved = torch;
+  torch_saved.gaps = CarriedGaps::kSaved;
   Runtime managed, prefetch;
   managed.memory = MemoryModel::kManaged;
   prefetch.memory = MemoryModel::kManagedPrefetch;
@@ -41,6 +44,7 @@ std::vector<RuntimeEntry> MakeRuntimes() {
       {"paging", "SuperNeurons, TFLMSv2, PyTorch LMS: two copy streams, pool", paging},
       {"paging-synchronous", "SuperNeurons' code: pool; each copy call returns after its copy", synchronous},
       {"torch", "a plan in eager PyTorch: two copy streams, counted memory, 27 us per op (assumed)", torch},
+      {"torch-saved", "torch; only tensors that autograd saves leave, between forward and backward", torch_saved},
       {"chainer-ooc", "out-of-core Chainer: two copy streams, pool, backward in break points", chainer_ooc},
   };
 }

@@ -61,14 +61,22 @@ StepTables::StepTables(const TrainingStep& s, const CostModel& c, int d, Bytes c
     const auto id = static_cast<OpId>(launch.size());
     AddTouches(id);
     const Bytes operands = always + OperandBytes(id);
-    Launch call = LaunchOf(op);
-    call.workspace = c.Kernel(call, d).workspace;
-    if (call.workspace > 0 && operands + RoundToUnit(call.workspace) > capacity) {
-      call.workspace = TakenWithin(call, capacity - operands);
-    }
+    if (c.Kernel(LaunchOf(op), d).calls == 0) refused.push_back(id);
+    const Launch call = UsualWithin(LaunchOf(op), operands, capacity);
     launch.push_back(rows.RowOf(call));
+    launch_again.push_back(op.recompute_differs ? rows.RowOf(UsualWithin(RecomputationOf(op), operands, capacity))
+                                                : launch.back());
     working_set_.push_back(operands + call.workspace);
   }
+}
+
+// With the workspace that the library asks for, or takes of what `operands` leave of the capacity.
+Launch StepTables::UsualWithin(Launch call, Bytes operands, Bytes capacity) const {
+  call.workspace = costs->Kernel(call, device).workspace;
+  if (call.workspace > 0 && operands + RoundToUnit(call.workspace) > capacity) {
+    call.workspace = TakenWithin(call, capacity - operands);
+  }
+  return call;
 }
 
 Bytes StepTables::TakenWithin(Launch called, Bytes granted) const {
@@ -82,7 +90,9 @@ Bytes StepTables::TakenWithin(Launch called, Bytes granted) const {
 bool StepTables::CutsGrants(Bytes capacity) const {
   for (std::size_t op = 0; op < launch.size(); ++op) {
     const Bytes workspace = launches[launch[op]].workspace;
-    if (workspace > 0 && working_set_[op] - workspace + RoundToUnit(workspace) > capacity) return true;
+    for (const Bytes wanted : {workspace, launches[launch_again[op]].workspace}) {
+      if (wanted > 0 && working_set_[op] - workspace + RoundToUnit(wanted) > capacity) return true;
+    }
   }
   return false;
 }

@@ -49,12 +49,14 @@ struct StepTables {
   int host;            // the host node that the device's copies go to
   std::uint16_t link;  // index into Machine::links: the link between both
   Uses uses;
-  std::vector<Bytes> bytes;                       // by tensor, rounded
-  std::vector<bool> persistent;                   // by tensor: there before the step and after it
-  std::vector<OpId> last_use;                     // by tensor
-  std::vector<TensorId> inputs;                   // tensors of class kInput: on the host before the step
-  std::vector<Launch> launches;                   // distinct ones
-  std::vector<std::uint32_t> launch;              // by op: row of `launches`, with the library's choice of algorithm
+  std::vector<Bytes> bytes;                 // by tensor, rounded
+  std::vector<bool> persistent;             // by tensor: there before the step and after it
+  std::vector<OpId> last_use;               // by tensor
+  std::vector<TensorId> inputs;             // tensors of class kInput: on the host before the step
+  std::vector<Launch> launches;             // distinct ones
+  std::vector<std::uint32_t> launch;        // by op: row of `launches`, with the library's choice of algorithm
+  std::vector<std::uint32_t> launch_again;  // by op: the same of a recomputation; mostly the same row
+  std::vector<OpId> refused;                // whose launch the library does not take whole (Cost::calls); ascending
   std::array<std::vector<std::int32_t>, 2> unit;  // by BackwardUnits: UnitOfOps
 
   struct Touch {  // an op's use of a tensor
@@ -93,6 +95,7 @@ struct StepTables {
 
  private:
   void AddTouches(OpId op);
+  Launch UsualWithin(Launch call, Bytes operands, Bytes capacity) const;
   Bytes OperandBytes(OpId op) const;  // without those that are persistent
   Bytes LeastWorkspace(const OpDecision& decision) const;
   Bytes MostTiles(const OpDecision& decision, const TileDepth& depth) const;

@@ -109,8 +109,11 @@ class StepContents : public Contents {
     for (const Operand& operand : operands) CheckOperand(i, kernel, operand, part);
     CheckComplete(i, kernel);
     CheckWorkspace(i, kernel, operands);
+    CheckRun(i, kernel);
     if (part) return RunPart(i, kernel, operands);
-    if (!(Unchosen(program_.launches[kernel.launch]) == Unchosen(LaunchOf(step_.ops[Index(kernel.op)])))) {
+    Launch wanted = LaunchOf(step_.ops[Index(kernel.op)]);
+    wanted.recomputation = program_.launches[kernel.launch].recomputation;
+    if (!(Unchosen(program_.launches[kernel.launch]) == Unchosen(wanted))) {
       report_.Add("step", i, kNoBuffer, "the launch is of another shape or kind than the op");
     }
     for (const Operand& operand : operands) {
@@ -119,6 +122,15 @@ class StepContents : public Contents {
       content_[operand.buffer] = {versions_.Written(kernel.op, t), Full(operand.buffer)};
       if (IsDivided(operand.buffer)) pieces_[operand.buffer].Write(TouchedBy(operand), versions_.Written(kernel.op, t));
     }
+  }
+
+  // The first run does all that the op does; a recomputation leaves out what the step says.
+  void CheckRun(InstructionIndex i, const Kernel& kernel) {
+    const bool differs = kernel.recomputation && step_.ops[Index(kernel.op)].recompute_differs;
+    if (program_.launches[kernel.launch].recomputation == differs) return;
+    report_.Add("step", i, kNoBuffer,
+                differs ? "it is recomputed by the launch of its first run"
+                        : "its launch is that of a recomputation which differs from the first run");
   }
 
   void RunPart(InstructionIndex i, const Kernel& kernel, std::span<const Operand> operands) {

@@ -460,6 +460,50 @@ def a_model_called_twice_before_backward_is_one_context(plans):
     assert len(carrier.account.contexts) == 4, len(carrier.account.contexts)
 
 
+@test
+def a_report_goes_into_the_tables_of_a_validation(plans):
+    plan = plans.plan("unet", *PLANNED[0])
+    carrier = spillway_torch.apply(plan, device="cpu", count=True)
+    Trained("unet", carrier)
+    report = os.path.join(plans.folder, "report.json")
+    carrier.report(report)
+    done = subprocess.run([PROGRAM, "validate", "--torch", report, "--format", "csv"], stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 0, done.stderr
+    row = dict(zip(*(line.split(",") for line in done.stdout.splitlines())))
+    assert int(row["measured_peak_bytes"]) == max(each["counted_peak_bytes"] for each in carrier.account.contexts), row
+    assert 0 < int(row["measured_peak_bytes"]) <= int(row["memory_limit_bytes"]), row
+    assert float(row["predicted_s"]) > 0 and float(row["measured_s"]) > 0, row
+    # Forward and backward alone: less than the whole step, which has an update.
+    assert float(row["predicted_s"]) < carrier.plan.step_ns / 1e9, row
+
+
+@test
+def the_cost_of_a_call_is_measured_and_planned_with(plans):
+    make, loss, draw, samples = NETWORKS["odd"]
+    torch.manual_seed(1)
+    network, batch = make().train(), draw(samples)
+    before = copy.deepcopy(network.state_dict())
+    state = torch.get_rng_state()
+
+    def forward(*parts):
+        return loss(network, *parts)
+
+    step = spillway_torch.record(forward, batch, how="run", repetitions=2, model=network)
+    cost = spillway_torch.measure_carrier(step, forward, batch, model=network, repetitions=3)
+    assert 0 <= cost < 1e8 and step["machine"]["carried_call_ns"] == cost, cost
+    assert all(torch.equal(before[key], value) for key, value in network.state_dict().items())
+    assert torch.equal(state, torch.get_rng_state()) and all(p.grad is None for p in network.parameters())
+    step["machine"]["carried_call_ns"] = 1000000  # dear enough, whatever this machine is
+    file = os.path.join(plans.folder, "dear.json")
+    with open(file, "w") as out:
+        json.dump(step, out)
+    done = subprocess.run([PROGRAM, "plan", file, "--memory", "4GB", "--for", "torch", "-o", "-"], stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "carry out no plan: the step fits as it is" in done.stderr and "1.00 ms a call" in done.stderr, done.stderr
+
+
 def main():
     torch.set_num_threads(1)
     failed = 0

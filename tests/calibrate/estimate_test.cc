@@ -212,6 +212,14 @@ TEST_CASE("copies between pinned memory and the device on its first link") {
   CHECK(Answer(columns, "copy,500,d2d,device,") == refused);
 }
 
+TEST_CASE("a copy has the host's call in its time") {
+  Machine machine = UnitMachine();
+  machine.devices[0].host_costs.copy_submit = 4 * kMicrosecond;
+  const std::vector<std::string> lines =
+      LinesOf(EstimateCsv("op,bytes,direction\ncopy,500,h2d\n", "ops.csv", CostModel(machine)));
+  CHECK(lines.at(1) == "copy,500,h2d,4.500,,0,curve,assumed,0.000,");
+}
+
 TEST_CASE("each direction has its curve") {
   Machine machine = UnitMachine();
   machine.links[0].curves[1].points = {{1, 3}, {1000, 3000}};

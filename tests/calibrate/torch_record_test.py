@@ -3,9 +3,12 @@ import functools
 import hashlib
 import inspect
 import json
+import os
 import random
 import sys
+import tempfile
 import time
+import types
 
 import torch
 from torch import nn
@@ -117,14 +120,45 @@ def test_each_distinct_call_is_timed_alone():
     expect("measured" in step["source"] and step["machine"]["call_ns"] > 0, "no source")
 
 
+def test_a_call_that_fails_alone_is_told():
+    plain, ran = spillway_torch.Prepared.run, []
+
+    def run(self, seconds_of):
+        if "convolution_backward" in str(self.function):
+            raise ValueError("not these contents")
+        ran.append(self)
+        return plain(self, seconds_of)
+    spillway_torch.Prepared.run = run
+    try:
+        step = small("unet").record("calls")
+    finally:
+        spillway_torch.Prepared.run = plain
+    notes = step["made"]["notes"]
+    expect(ran and any("aten.convolution_backward" in note and "assumed" in note for note in notes), notes)
+
+
+def test_times_follow_what_was_touched_since():
+    alone = spillway_torch.Alone(None)
+    for distance, seconds in ((1 << 20, 1.0), (1 << 24, 3.0)):
+        alone.knows(distance, seconds)
+    expect([alone.seconds_at(1 << power) for power in (0, 20, 22, 24, 30)] == [1.0, 1.0, 2.0, 3.0, 3.0], "interpolation")
+    expect(alone.ns([(100, 0), (300, 1 << 30)]) == 2500000000, "by bytes")
+    nodes = [{"id": "0:a", "op": "a", "deps": ["v"], "results": [{"id": "0.0", "bytes": 1000}]},
+             {"id": "1:b", "op": "b", "deps": ["0.0"], "results": [{"id": "1.0", "bytes": 500}]},
+             {"id": "2:a", "op": "a", "deps": ["1.0", "v"], "results": [{"id": "2.0", "in_place": "v"}]}]
+    rows = spillway_torch.Distances(nodes, [{"id": "v", "bytes": 4000}]).by_node
+    # v: written by the third node of the step before, which touches 4500 bytes; then after 5000 and 1500.
+    expect([row[0] for row in rows] == [(4000, 4500), (1000, 5000), (500, 1500)] and rows[2][1] == (4000, 6500), rows)
+
+
 def test_without_times_no_call_runs():
     ran = []
-    plain = spillway_torch.Alone._measure
-    spillway_torch.Alone._measure = lambda self: ran.append(self)
+    plain = spillway_torch.Prepared
+    spillway_torch.Prepared = lambda *words: ran.append(words)
     try:
         step = small("unet").record("calls", times=None)
     finally:
-        spillway_torch.Alone._measure = plain
+        spillway_torch.Prepared = plain
     expect(not ran and "assumed" in step["source"] and step["made"]["times"] == "assumed", step["source"])
 
 
@@ -162,7 +196,7 @@ def test_values_and_results_have_classes():
 def test_random_calls_are_marked():
     random_ones = [node for node in small("unet").record()["nodes"] if node.get("random")]
     expect([node["module"] for node in random_ones] == ["bottom.2"], random_ones)
-    expect(random_ones[0]["replay"] and random_ones[0]["recompute"] is False, random_ones)
+    expect(random_ones[0]["replay"] and "recompute" not in random_ones[0], random_ones)
 
 
 def test_the_optimizers_step_number_varies():
@@ -291,15 +325,50 @@ def test_mistakes_are_told():
 
 
 def test_steps_that_differ_are_told():
-    job, steps = small("unet"), []
+    for after, told in ((3, ["step 2 differs from step 1 at call", "([]"]), (4, ["step 3 differs", "aten.mul"])):
+        job, steps = small("unet"), []
 
-    def forward(*batch):
-        steps.append(1)
-        loss = job.forward(*batch)
-        return loss * 2 if len(steps) > 4 else loss
+        def forward(*batch):
+            steps.append(1)
+            loss = job.forward(*batch)
+            return loss * 2 if len(steps) > after else loss
 
-    refused(["step 2 differs from step 1 at call", "aten.mul.Tensor"],
-            lambda: record(forward, job.batch, job.update, how="run", repetitions=2))
+        refused(told + ["aten.mul.Tensor"],
+                lambda: record(forward, job.batch, job.update, how="run", repetitions=2))
+
+
+class Checkpointed(nn.Module):
+    """Six blocks that keep only what enters them."""
+
+    def __init__(self, again):
+        super().__init__()
+        self.again = again
+        self.blocks = nn.ModuleList(nn.Sequential(nn.Linear(32, 128), nn.GELU(), nn.Linear(128, 32)) for _ in range(6))
+
+    def forward(self, x):
+        for block in self.blocks:
+            x = self.again(block, x)
+        return x.square().mean()
+
+
+def test_a_checkpoint_keeps_nothing_to_the_end():
+    """The recorder must not hold what a second forward saves; a batch may need gradients."""
+    if OLD:
+        return
+    from torch.utils.checkpoint import checkpoint
+    for reentrant in (True, False):
+        network = Checkpointed(functools.partial(checkpoint, use_reentrant=reentrant))
+        batch = [torch.randn(256, 32, requires_grad=True)]
+        for how in ("run", "calls"):
+            step = record(network, batch, how=how, times=None, repetitions=1)
+            ends = [(node["op"], result) for node in step["nodes"] for result in node["results"]
+                    if result.get("held_until") == "end" and result.get("class") != "gradient"]
+            expect(not ends, "%s, reentrant %s: %s" % (how, reentrant, ends[:3]))
+            expect(batch[0].grad is None, "a gradient of the batch stayed")
+            one = 4 * 256 * (2 * 128 + 2 * 32)  # what a block's backward takes
+            plain = 4 * 256 * 32 * 8 + 2 * sum(4 * parameter.numel() for parameter in network.parameters())
+            peak = spillway_torch.peak_of(spillway_torch.argparse.Namespace(**step))
+            expect(peak < plain + 3 * one, "%s, reentrant %s: %d" % (how, reentrant, peak))
 
 
 def test_a_compiled_network_is_told():
@@ -307,6 +376,50 @@ def test_a_compiled_network_is_told():
         return
     compiled = torch.compile(small("unet").network, backend="eager")
     refused(["compiled", "_orig_mod"], lambda: record(lambda x, _: compiled(x).sum(), small("unet").batch))
+
+
+def test_a_compiled_function_is_told():
+    if OLD:
+        return
+    job = small("unet")
+    refused(["forward is compiled", "torch.compile"],
+            lambda: record(torch.compile(job.forward, backend="eager"), job.batch, job.update, how="run"))
+
+
+def test_several_devices_are_told():
+    def on(place):
+        return types.SimpleNamespace(device=torch.device(place))
+    spillway_torch.check_devices([("'a'", on("cuda:0")), ("'b'", on("cuda:0")), ("'c'", on("meta"))])
+    refused(["'a' on cuda:0", "'c' on cuda:1", "network.to(device)"], lambda: spillway_torch.check_devices(
+        [("'a'", on("cuda:0")), ("'b'", on("cuda:0")), ("'c'", on("cuda:1"))]))
+    refused(["'b' on cpu"], lambda: spillway_torch.check_devices([("'a'", on("cuda:0")), ("'b'", on("cpu"))]))
+
+
+def test_networks_of_several_processes_are_told():
+    from torch import distributed
+    if not distributed.is_available() or not distributed.is_gloo_available():
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        distributed.init_process_group("gloo", init_method="file://" + os.path.join(folder, "meet"), rank=0, world_size=1)
+        try:
+            job = small("unet")
+            whole = nn.parallel.DistributedDataParallel(job.network)
+            refused(["the network is DistributedDataParallel", ".module"],
+                    lambda: record(lambda *b: whole(b[0]).sum(), job.batch, job.update))
+            if OLD:
+                return
+            from torch.distributed.fsdp import fully_shard
+            sharded = small("unet").network
+            fully_shard(sharded.down, mesh=distributed.init_device_mesh("cpu", (1,)))
+            refused(["module 'down' is FSDPModule"], lambda: record(lambda *b: sharded(b[0]).sum(), job.batch))
+        finally:
+            distributed.destroy_process_group()
+
+
+def test_gradients_that_were_there_are_told():
+    for how, gradients in (("run", True), ("calls", True), ("calls", False)):
+        notes = trained(gradients).record(how, times=None)["made"]["notes"]
+        expect(any("gradients that were there" in note for note in notes) == gradients, "%s: %s" % (how, notes))
 
 
 def test_a_network_on_the_meta_device():

@@ -68,7 +68,7 @@ class Divider {
       if (o.pass != Pass::kBackwardFilter) alike = alike && chosen.implementation == OfWhole(o);
       left -= samples;
     }
-    if (o.pass == Pass::kForward) decision.again = Again(op);
+    if (o.pass == Pass::kForward) decision.again = {Again(op)};
     ++divided;
     return decision;
   }

@@ -1,6 +1,7 @@
 #include "model/samples/csv.h"
 
 #include <catch2/catch.hpp>
+#include <new>
 
 #include "tests/temporary_folder.h"
 
@@ -77,6 +78,31 @@ TEST_CASE("a written cell reads as it was") {
   }
   CHECK(CsvText("plain") == "plain");
   CHECK(CsvText("a\"b") == "\"a\"\"b\"");
+}
+
+TEST_CASE("row by row is the same as all at once") {
+  for (const std::string text : {"a,b\n1,2\n", "", "\n\n", "a\n\n\"x\ny\",2\r\n\n3",
+                                 "\xEF\xBB\xBF"
+                                 "a,b\n,\n,,"}) {
+    INFO(text);
+    const Document document{"f.csv", text, {}, {}};
+    Diagnostics diagnostics(document);
+    CsvRows rows(document, diagnostics);
+    Lines each;
+    for (CsvRow row; rows.Next(row);) {
+      each.emplace_back();
+      for (const CsvCell& cell : row) each.back() += (&cell == &row.front() ? "" : "|") + cell.text;
+    }
+    CHECK(each == Rows(text));
+    CHECK(CheckCsv(document, diagnostics) == each.size());
+  }
+}
+
+TEST_CASE("a file names itself where memory ends") {
+  const Document document{"large.csv", std::string(100'000, 'x'), {}, {}};
+  CHECK_THROWS_WITH(WithinMemory(document, [] { throw std::bad_alloc(); }),
+                    "large.csv: error: memory ended while this file of 100 kB was read; give it in parts");
+  CHECK_THROWS_WITH(WithinMemory(document, [] { throw UserError("another"); }), "another");
 }
 
 TEST_CASE("files that cannot be read say why") {

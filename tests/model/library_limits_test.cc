@@ -25,11 +25,11 @@ TEST_CASE("a convolution of 2^31 elements is refused whole, one below is not") {
   CHECK(
       LargeTensorRefusal(Convolution(669, 64, 224), "") ==
       "library_limit: a tensor of 2148335616 elements; cuDNN before 9.3 takes convolutions of up to 2147483647: 668 of "
-      "669 samples in one call");
+      "669 samples in one call (no version is named: one before 9.3 is assumed)");
   // Exactly 2^31; and a single sample that no batch divides.
   CHECK_FALSE(LargeTensorRefusal(Convolution(2, 1024, 1024), "8.9").empty());
   CHECK(LargeTensorRefusal(Convolution(1, 1024, 1024), "8.9").empty());
-  CHECK_THAT(LargeTensorRefusal(Convolution(1, 2048, 1024), ""), Catch::EndsWith("0 of 1 samples in one call"));
+  CHECK_THAT(LargeTensorRefusal(Convolution(1, 2048, 1024), ""), Catch::Contains("0 of 1 samples in one call"));
   // The input counts as well, whatever the pass.
   Launch wide = Convolution(669, 1, 224);
   wide.shape.in.c = 64;

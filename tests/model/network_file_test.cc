@@ -107,6 +107,8 @@ TEST_CASE("a number means all axes the input has") {
   CHECK(video.layers[0].shape == Shape{.n = 2, .c = 1, .d = 2, .h = 6, .w = 6});
 }
 
+const std::string kOthers = "; a network with others is recorded as a step, `network: {graph: ...}` of a scenario)";
+
 TEST_CASE("all mistakes of the layers at once, with places and nearest names") {
   CHECK(Complaints(WithLayers("  - {name: a, kind: convolutoin, out: 8}\n"
                               "  - {name: b1, kind: relu, form: a}\n"
@@ -118,7 +120,8 @@ TEST_CASE("all mistakes of the layers at once, with places and nearest names") {
         Lines{"net.yaml:4:21: error: unknown layer kind 'convolutoin'; did you mean 'convolution'? (one of " +
                   fmt::format("{}", fmt::join(NamesOf(LayerKinds()), ", ")) +
                   "; a network with others is recorded as a step, `network: {graph: ...}` of a scenario)",
-              "net.yaml:5:28: error: unknown key 'form' in layer 'b1'; did you mean 'from'?",
+              "net.yaml:5:28: error: unknown key 'form' in layer 'b1'; did you mean 'from'? (one of name, kind, from" +
+                  kOthers,
               "net.yaml:6:12: error: layer 'b1' is listed twice",
               "net.yaml:7:36: error: no layer is named 'inpt'; did you mean 'input'?",
               "net.yaml:8:39: error: out: expected a whole number from 1 to 16777216, found '0'",
@@ -130,8 +133,19 @@ TEST_CASE("all mistakes of the layers at once, with places and nearest names") {
 TEST_CASE("keys that belong to other kinds are unknown") {
   CHECK(Complaints(WithLayers("  - {name: a, kind: relu, window: 3}\n"
                               "  - {name: b, kind: linear, out: 3, groups: 2}\n")) ==
-        Lines{"net.yaml:4:27: error: unknown key 'window' in layer 'a'",
-              "net.yaml:5:37: error: unknown key 'groups' in layer 'b'"});
+        Lines{"net.yaml:4:27: error: unknown key 'window' in layer 'a' (one of name, kind, from" + kOthers,
+              "net.yaml:5:37: error: unknown key 'groups' in layer 'b' (one of name, kind, from, out, bias" + kOthers});
+}
+
+TEST_CASE("a key that no layer of the kind has: all that it has are listed, and where others go") {
+  for (const char* key : {"dilation: 2", "output_padding: 1", "padding_mode: reflect"}) {
+    const Lines lines =
+        Complaints(WithLayers(fmt::format("  - {{name: a, kind: convolution, out: 3, window: 3, {}}}\n", key)));
+    REQUIRE(lines.size() == 1);
+    CHECK_THAT(lines[0],
+               Catch::Contains("in layer 'a'") &&
+                   Catch::EndsWith("(one of name, kind, from, window, stride, pad, out, groups, bias" + kOthers));
+  }
 }
 
 TEST_CASE("pooling needs its window and stride, global pooling neither") {

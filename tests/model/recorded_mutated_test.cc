@@ -22,7 +22,7 @@ std::string Whole() {
 "error": 0.1, "shared_error": 0.05, "fixed_bytes": 700, "allocator_peak_bytes": 90000,
 "made": {"how": "run", "times": "measured", "steps": 3, "torch": "2.15.0", "python": "3.11", "date": "d", "notes": ["n"]},
 "device": {"type": "cuda", "name": "Tesla V100-SXM2-16GB", "driver": "535", "precision": "fp32"},
-"machine": {"memory_bytes": 17000000000, "memory_free_bytes": 16000000000, "host_memory_bytes": 200000000000, "call_ns": 5000,
+"machine": {"memory_bytes": 17000000000, "memory_free_bytes": 16000000000, "host_memory_bytes": 200000000000, "call_ns": 5000, "carried_call_ns": 21000,
 "copy_in_bytes_per_s": 12000000000, "copy_out_bytes_per_s": 12000000000, "both_in_bytes_per_s": 9000000000, "both_out_bytes_per_s": 9000000000},
 "unseen": ["s"], "varies": [{"node": "u", "argument": 1, "values": [1, 2]}],
 "values": [{"id": "x", "bytes": 4096, "where": "host", "class": "batch"},
@@ -104,11 +104,13 @@ const std::vector<Mutation>& Mutations() {
        }},
       {"a number that is none", true,
        [](const std::string& text, Random& random) {
-         return Changed(text, R"re("(samples|error|ns|bytes|workspace|steps|call_ns|argument|version)": [0-9.]+)re",
-                        random, [&](const std::string& pair) {
-                          const char* bad[] = {"-3", "1e99", "[1]", "\"many\"", "{}"};
-                          return pair.substr(0, pair.find(':') + 2) + bad[random.Below(5)];
-                        });
+         return Changed(
+             text,
+             R"re("(samples|error|ns|bytes|workspace|steps|call_ns|carried_call_ns|argument|version)": [0-9.]+)re",
+             random, [&](const std::string& pair) {
+               const char* bad[] = {"-3", "1e99", "[1]", "\"many\"", "{}"};
+               return pair.substr(0, pair.find(':') + 2) + bad[random.Below(5)];
+             });
        }},
       {"a list or map that is none", true,
        [](const std::string& text, Random& random) {

@@ -82,6 +82,34 @@ TEST_CASE("what a variable holds longer lives there, and is not moved") {
   CHECK(Contains(Complaint(Holding("cc")), "unknown node 'cc'"));
 }
 
+// a makes y in forward, c reads it last, d and the calls after it do not.
+std::string HeldInBackward(int calls) {
+  std::string nodes = Call("a", "forward", R"("x", "w")",
+                           fmt::format(R"({{"id": "y", "bytes": 1000, "held_until": "d{}"}})", calls - 1)) +
+                      "," + Call("b", "forward", R"("y")", R"({"id": "z", "bytes": 512})") + "," +
+                      Call("c", "backward", R"("y", "z")", R"({"id": "g", "bytes": 512})");
+  for (int k = 0; k < calls; ++k) {
+    nodes +=
+        "," + Call(fmt::format("d{}", k), "backward", R"("g")", fmt::format(R"({{"id": "h{}", "bytes": 512}})", k));
+  }
+  return Step(nodes);
+}
+
+TEST_CASE("what backward holds for a few calls only stays for them, and may leave before") {
+  for (const int calls : {1, 2, 32}) {
+    const auto recorded = Read(HeldInBackward(calls));
+    const TrainingStep& step = recorded->step;
+    const TensorId y = TensorOf(step, "y");
+    INFO(calls);
+    CHECK(step.tensors[Index(y)].use == TensorClass::kFeatureMap);
+    CHECK(std::find(step.maps.begin(), step.maps.end(), y) != step.maps.end());
+    CHECK(step.MayRecompute(y, 2));
+    for (int k = 0; k < calls; ++k) CHECK(step.ops[static_cast<std::size_t>(3 + k)].reads.back() == y);
+  }
+  const auto longer = Read(HeldInBackward(33));
+  CHECK(longer->step.tensors[Index(TensorOf(longer->step, "y"))].use == TensorClass::kAuxiliary);
+}
+
 TEST_CASE("random calls run again only where they can be replayed") {
   const auto may = [](const std::string& more) {
     return !Read(Step(Call("a", "forward", R"("x")", R"({"id": "y", "bytes": 8})", more)))->step.ops[0].once;
@@ -162,6 +190,40 @@ TEST_CASE("a recording on another device is assumed and scaled; one without a de
   CHECK_FALSE(unknown.same);
   CHECK(unknown.by_bytes == 1);
   CHECK(Contains(unknown.note, "does not name its device"));
+}
+
+TEST_CASE("a node may take another time when it runs again, in each of its ways") {
+  const std::string y = R"({"id": "y", "bytes": 1000})";
+  const auto way_of = [](const std::string& text) {
+    const auto recorded = Read(text);
+    CHECK(recorded->step.ops[0].recompute_differs);
+    return recorded->ways[0].back();
+  };
+  CHECK(way_of(Step(Call("a", "forward", "", y, R"(, "recompute_ns": 4)"))).recompute_time == 4);
+  const std::string ways = R"({"id": "a", "op": "o", "results": [{"id": "y", "bytes": 8}], "ways": [)";
+  CHECK(way_of(Step(ways + R"({"ns": 5, "recompute_ns": 2}, {"ns": 7}]})")).recompute_time == 7);
+  CHECK_FALSE(Read(Step(Call("a", "forward", "", y, R"(, "recompute_ns": 10)")))->step.ops[0].recompute_differs);
+
+  const auto recorded = Read(Step(ways + R"({"ns": 5, "recompute_ns": 2}, {"ns": 3, "workspace": 512}]})"));
+  const Machine machine = LoadMachine("unit");
+  const RecordedCosts costs(machine, {}, recorded);
+  const Op& op = recorded->step.ops[0];
+  CHECK(costs.Kernel(LaunchOf(op)).time == 3);
+  CHECK(costs.Kernel(RecomputationOf(op)).time == 2);
+  CHECK(costs.Menu(LaunchOf(op)).front().cost.time == 3);
+  CHECK(costs.Menu(RecomputationOf(op)).front().cost.time == 2);
+}
+
+TEST_CASE("a time of recomputation where nothing runs again is refused") {
+  const std::string y = R"({"id": "y", "bytes": 1000})", again = R"(, "recompute_ns": 4)";
+  const std::string expected = "recompute_ns: expected of forward nodes that may run twice, found another node";
+  CHECK_THAT(Complaint(Step(Call("a", "forward", "", y, again + R"(, "recompute": false)"))),
+             Catch::Contains(expected));
+  CHECK_THAT(Complaint(Step(Call("a", "forward", "", y, again + R"(, "random": true)"))), Catch::Contains(expected));
+  CHECK_THAT(Complaint(Step(Call("a", "backward", "", y, again))), Catch::Contains(expected));
+  CHECK_THAT(Complaint(Step(R"({"id": "a", "op": "o", "recompute_ns": 3, "ways": [{"ns": 5}]})")),
+             Catch::Contains("'recompute_ns' besides 'ways'"));
+  CHECK_THAT(Complaint(Step(Call("a", "forward", "", y, R"(, "recompute_ns": -1)"))), Catch::Contains("recompute_ns"));
 }
 
 }  // namespace spillway

@@ -1,3 +1,6 @@
+#include <fmt/format.h>
+#include <sys/resource.h>
+
 #include <catch2/catch.hpp>
 
 #include "hw/text/document.h"
@@ -108,6 +111,14 @@ TEST_CASE("cells between tabs, semicolons and bars are told to be so") {
     CHECK_THAT(ErrorOf(text), Contains("f.csv:1:1: error: cells are separated by " + std::string(name) + " here"));
     CHECK_THAT(ErrorOf(text), !Contains("missing column"));
   }
+  for (const char* quoted : {"\"device\";\"op\";\"median_us\"\n\"X\";\"conv\";\"9\"\n", "\"device;op;median_us\"\n",
+                             "\"device\"\t\"op\"\t\"median_us\"\n", "device;op;median_us\n\"X\";\"conv\";\"1,9\"\n",
+                             "\xEF\xBB\xBF\"device\"|\"op\"|\"a,b\"\n", "\"sep=;\"\n\"device\";\"op\"\n"}) {
+    INFO(quoted);
+    CHECK_THAT(ErrorOf(quoted), Contains("f.csv:1:1: error: cells are separated by "));
+  }
+  // Quotes that are wrong in a table of commas stay what they are.
+  CHECK_THAT(ErrorOf("device,op,median_us\n\"X\";conv,9\n"), Contains("';conv' after the closing quote"));
   CHECK_THAT(ErrorOf("sep=;\ndevice;op;median_us\n"), Contains("separated by semicolons"));
   CHECK_THAT(ErrorOf("device;op;pass;n;c,median_us\nX;conv;forward;1;1,9\n"), Contains("separated by semicolons"));
 }
@@ -328,6 +339,37 @@ TEST_CASE("columns of other programs are ignored with a warning") {
   REQUIRE(set.warnings.size() == 1);
   CHECK(set.warnings[0] ==
         "f.csv:1:30: warning: column 'medain_us' is not one of the format and not read; did you mean 'median_us'?");
+}
+
+TEST_CASE("visited rows are not kept, so that a table of any size takes little more than its text") {
+  std::string text = "op,pass,n,c\n";
+  constexpr int kRows = 400'000;
+  for (int row = 1; row <= kRows; ++row) text += fmt::format("relu,forward,{},1000\n", row);
+  const Document document{"f.csv", std::move(text), {}, {}};
+  const auto kilobytes = [] {
+    rusage usage{};
+    getrusage(RUSAGE_SELF, &usage);
+    return usage.ru_maxrss;
+  };
+  const auto before = kilobytes();
+  std::int64_t rows = 0, samples = 0;
+  VisitOperations(document, [&](const CsvRow& cells, const Sample* operation) {
+    ++rows;
+    samples += operation == nullptr ? 0 : operation->launch.shape.in.n;
+    CHECK_FALSE(cells.size() != 4);
+  });
+  CHECK(rows == kRows + 1);
+  CHECK(samples == std::int64_t{kRows} * (kRows + 1) / 2);
+  CHECK(kilobytes() - before < 20'000);  // 400,000 samples are 365 MB
+}
+
+TEST_CASE("mistakes of a visited table throw") {
+  const auto visit = [](const std::string& text) {
+    VisitOperations({"f.csv", text, {}, {}}, [](const CsvRow&, const Sample*) {});
+  };
+  CHECK_THROWS_WITH(visit("op,pass,n,c\nrelu,forward,1,1\nrelu,sideways,1,1\n"), Contains("f.csv:3:6"));
+  CHECK_THROWS_WITH(visit("op,pass,n,c\nrelu,forward,1\n"), Contains("3 fields under 4 columns"));
+  CHECK_THROWS_WITH(visit("op\n"), Contains("no rows below"));
 }
 
 }  // namespace spillway

@@ -294,6 +294,30 @@ TEST_CASE("bounds over more than the usual algorithms are told of, once for each
   CHECK(Contains(ResultJson({{InfeasibleRow()}, {}}), "\"bound_scope\": null"));
 }
 
+TEST_CASE("wider bounds are told of in one line, however many strategies and scopes there are") {
+  ResultSet results;
+  for (int k = 0; k < 5; ++k) {
+    ResultRow row = FeasibleRow();
+    row.strategy = fmt::format("s{}", k);
+    row.bounds.scope = Scope{AlgorithmScope::kAny, 2 * kGB, 1};
+    results.rows.push_back(row);
+  }
+  const auto line_of = [&results] {
+    std::vector<std::string> lines = LinesOf(ResultTable(results));
+    std::erase_if(lines, [](const std::string& line) { return !line.starts_with("gap of "); });
+    REQUIRE(lines.size() == 1);
+    return lines.front();
+  };
+  CHECK(
+      line_of() ==
+      "gap of s0, s1, s2 and 2 others: the lower bound holds for plans with any algorithm, workspaces up to 2.00 GB, 1 "
+      "copy stream");
+  results.rows[1].machine = "crate";  // another block
+  results.rows[2].bounds.scope.copy_streams = 2;
+  results.rows[4].bounds.scope = {};
+  CHECK(line_of() == "gap of s0, s1, s2, s3: the lower bound holds for plans of 2 kinds (bound_scope in results.json)");
+}
+
 TEST_CASE("a new block begins with another machine") {
   ResultRow other = FeasibleRow();
   other.machine = "crate";

@@ -116,7 +116,7 @@ TEST_CASE("validation.csv begins with the columns of the contract") {
         "products_pace,others_pace,as_calibrated_s,profile_reserve_bytes,measured_reserve_bytes,clock_mhz,lowest_clock_"
         "mhz,products_pace_applied,others_pace_applied,products_pace_meanwhile,others_pace_meanwhile,at_pace_s,"
         "tracked_s,tracked_error,load,rounds_differ,launches_differ,trusted,forward_error,recomputed_error,"
-        "backward_error,point");
+        "backward_error,point,allocated_bytes");
   CHECK(
       lines[2] ==
       "net,32,cpu0,24000000,2000000000,swap-all,0.110000000,0.100000000,0.050000,0.100000,-0.030000,23999488,23999400,"
@@ -124,7 +124,7 @@ TEST_CASE("validation.csv begins with the columns of the contract") {
       "0.200000,,,0.250000,-0.040000,-0.500000,0.010000,0.000000,0.000000,30000000,29000000,1900000000,1800000000,"
       "0.9500,0.9000,1.0000,0.100000000,1.2000,,0.095000000,,,,,1,,1.180000,,0.110000000,0.104000000,0.040000,1.50,0."
       "020000,0.030000,"
-      "1,-0.100000,0.150000,-0.020000,net_b32_swap-all");
+      "1,-0.100000,0.150000,-0.020000,net_b32_swap-all,");
 }
 
 TEST_CASE("a row that was not measured has empty numbers and a reason") {
@@ -132,16 +132,16 @@ TEST_CASE("a row that was not measured has empty numbers and a reason") {
         "net,32,cpu0,24000000,2000000000,in-core,,,,,,,,,,skipped,\"small, with a comma\",mine+link=2GB/s,strategy,,0,"
         "out_of_memory: the plan needs 53 "
         "MB,,,0,,,,,,,,,,,,1900000000,1800000000,0.9500,0.9000,1.0000,,1.2000,,,,,,,1,,1.180000,,,,,1.50,0.020000,0."
-        "030000,1,,,,");
+        "030000,1,,,,,");
 }
 
 TEST_CASE("a machine that nobody looked at is neither trusted nor distrusted") {
   ValidationSet set = Example();
   set.cases[0].noise = {};
-  CHECK(LinesOf(ValidationCsv(set))[2].ends_with(",0.040000,,,,,-0.100000,0.150000,-0.020000,net_b32_swap-all"));
+  CHECK(LinesOf(ValidationCsv(set))[2].ends_with(",0.040000,,,,,-0.100000,0.150000,-0.020000,net_b32_swap-all,"));
   set.cases[0].noise.rounds = 0.2;
-  CHECK(
-      LinesOf(ValidationCsv(set))[2].ends_with(",0.040000,,0.200000,,0,-0.100000,0.150000,-0.020000,net_b32_swap-all"));
+  CHECK(LinesOf(ValidationCsv(set))[2].ends_with(
+      ",0.040000,,0.200000,,0,-0.100000,0.150000,-0.020000,net_b32_swap-all,"));
 }
 
 TEST_CASE("random plans say so, with what they were drawn for") {

@@ -1,5 +1,8 @@
 // `spillway plan --for torch`: the actions between the calls of a recorded step, by hand.
+#include <algorithm>
 #include <catch2/catch.hpp>
+#include <cstdint>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "tests/command_line.h"
@@ -105,6 +108,67 @@ TEST_CASE("plan --for torch: an earlier file of the kind is replaced, a plan of 
   const Outcome outcome = carried.Run("in-core", "{graph: step.json}", yaml);
   CHECK(outcome.status == 2);
   CHECK(outcome.err.find("is a plan and not a plan for PyTorch") != std::string::npos);
+}
+
+TEST_CASE("plan --for torch: a tensor that is back before it has left stays") {
+  Carried carried;
+  const std::string file = carried.Write(
+      "s.yaml", "name: s\nnetwork: {graph: step.json}\nmachines: unit\nmemory: 1 MB\nstrategies: swap-all\n");
+  const Outcome outcome = Spillway({"plan", file, "--runtime", "torch", "--for", "torch", "-o", "-"});
+  INFO(outcome.err);
+  REQUIRE(outcome.status == 0);
+  std::map<std::string, std::string> order;
+  const Json plan = Json::parse(outcome.out);
+  for (const char* call : {"a", "b", "loss", "loss:back", "b:back", "a:back", "end"}) {
+    if (!plan["before"].contains(call)) continue;
+    for (const Json& action : plan["before"][call]) order[action[1]] += std::string(action[0]) + " ";
+  }
+  for (const auto& [tensor, actions] : order) {
+    INFO(tensor << ": " << actions);
+    const std::size_t leaves = actions.find("leave"), comes = actions.find("in ");
+    CHECK((leaves == std::string::npos || leaves < comes));
+  }
+}
+
+TEST_CASE("plan --for torch: by call, when it ends; calls that run again do not count") {
+  const Json plan = Carried().Plan("recompute-all");
+  const auto ends = plan["end_ns"].get<std::vector<std::int64_t>>();
+  REQUIRE(ends.size() == 6);
+  CHECK(std::is_sorted(ends.begin(), ends.end()));
+  CHECK(ends.front() > 0);
+  CHECK(ends.back() <= plan["step_time_ns"].get<std::int64_t>());
+}
+
+TEST_CASE("plan --for torch: what cannot be carried out is not planned, and refused by name on another runtime") {
+  Carried carried;
+  const std::string step = std::string(kStep).substr(0, std::string(kStep).rfind("]}")) +
+                           R"(, {"id": "u", "op": "u", "pass": "update", "ns": 100, "deps": ["w.d", "w"]}]})";
+  const std::string file = carried.Write("update.json", step);
+  const std::string scenario = carried.Write(
+      "u.yaml", "name: u\nnetwork: {graph: update.json}\nmachines: unit\nmemory: 1 MB\nstrategies: in-core\n");
+  const std::string plan = carried.Write("p.yaml",
+                                         "network: two layers\nbatch: 1\ngaps:\n  - {tensor: w.d, action: swap, after: "
+                                         "\"a:back\", before: u}\n");
+  const Outcome row = Spillway({"run", scenario, "--plan", plan, "--runtime", "torch"});
+  CHECK(row.out.find("not_carried: the runtime cannot obey: 'w.d' leaves between 'a:back' and 'u'") !=
+        std::string::npos);
+}
+
+TEST_CASE("plan --for torch: the carrier's measured cost of a call is planned with, and may say not to") {
+  Carried carried;
+  const auto with = [&](const std::string& cost) {
+    const std::string text = std::string("{\"format\": \"spillway-step\", \"version\": 2, \"machine\": {" + cost +
+                                         "}, \"device\": {\"type\": \"cuda\", \"name\": \"card\"}, ") +
+                             std::string(kStep).substr(1);
+    return Spillway({"plan", carried.Write("cost.json", text), "--memory", "4GB", "--for", "torch", "-o", "-"});
+  };
+  const Outcome dear = with("\"carried_call_ns\": 100000"), free = with("\"carried_call_ns\": 0.4");
+  INFO(dear.err);
+  REQUIRE(dear.status == 0);
+  CHECK(dear.err.find("carry out no plan: the step fits as it is") != std::string::npos);
+  CHECK(Json::parse(dear.out)["step_time_ns"] >= 600'000);
+  REQUIRE(free.status == 0);
+  CHECK(Json::parse(free.out)["step_time_ns"] < 100'000);
 }
 
 }  // namespace

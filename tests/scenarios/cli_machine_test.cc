@@ -1,4 +1,6 @@
 // spillway machine, and fit without samples: profiles of chips that nobody measured.
+#include <fmt/format.h>
+
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <filesystem>
@@ -149,6 +151,21 @@ TEST_CASE("what carrying costs is nothing to a chip with the same fractions, and
   CHECK(none.shared < 1e-3);
   CHECK(none.own < 1e-3);
   CHECK(CostOfCarrying(teacher, std::vector<Machine>{teacher}).chips.empty());  // the same chip tells nothing
+}
+
+TEST_CASE("a chip's name leads to the nearest profile, whatever its case") {
+  const TemporaryFolder folder("nearest-machine");
+  const std::string file = folder.Write(
+      "s.yaml", "name: s\nnetwork: {zoo: cifar-resnet20, batch: 8}\nmachines: unit\nstrategies: in-core\n");
+  const std::string ops = folder.Write("ops.csv", "op,pass,n,c\nrelu,forward,1,1000\n");
+  for (const auto& [name, nearest] : {std::pair{"A100", "a100-pcie4"},
+                                      {"H100", "h100-sxm"},
+                                      {"V100", "v100-x86-pcie3"},
+                                      {"p100", "p100-x86-pcie3"}}) {
+    const std::string wanted = fmt::format("did you mean '{}'?", nearest);
+    CHECK(Contains(Spillway({"run", file, "--machine", name}).err, wanted));
+    CHECK(Contains(Spillway({"estimate", ops, "--machine", name}).err, wanted));
+  }
 }
 
 }  // namespace

@@ -74,6 +74,22 @@ TEST_CASE("a recorded step is planned without a profile, within what its card le
   CHECK(Spillway({"plan", file, "--batch", "8"}).status == 2);
 }
 
+TEST_CASE("show step --html: a page with the memory by module, beside the same table") {
+  TemporaryFolder folder("step");
+  const std::string file = folder.Write("step.json", Chain(4, kCpu, false).dump());
+  const Outcome plain = Spillway({"show", "step", file, "--memory", "1700MB"});
+  const Outcome shown = Spillway({"show", "step", file, "--memory", "1700MB", "--html", folder.Path("step.html")});
+  INFO(shown.err);
+  REQUIRE(shown.status == 0);
+  CHECK(shown.out == plain.out);
+  CHECK(Contains(shown.out, "body.11"));
+  CHECK(Contains(folder.Read("step.html"), "data-file=\"memory.json\""));
+  CHECK(Contains(shown.out, "workspace of matrix products"));
+  CHECK(Contains(shown.out, "peak there: "));
+  CHECK(Spillway({"show", "step", file, "--html", file}).status == 2);
+  CHECK(Spillway({"show", "network", "vgg16", "--html", folder.Path("n.html")}).status == 2);
+}
+
 TEST_CASE("without a link a plan only recomputes; --link lets it swap") {
   TemporaryFolder folder("step");
   const std::string file = folder.Write("step.json", Chain(4, kCpu, false).dump());

@@ -67,6 +67,26 @@ TEST_CASE("without a rate the link runs at the profile's") {
   CHECK(reality.rates == std::vector<double>{1, 1});
 }
 
+TEST_CASE("without a limit of its own a validation asks for what is free") {
+  const ValidateFolder f;
+  Reality reality;
+  reality.free = 5 * kMB;
+  const Outcome outcome = f.Run("link: 1 GB/s\n", {"--format", "csv"}, &reality);
+  INFO(outcome.out << outcome.err);
+  CHECK(outcome.status == kExitDone);
+  CHECK_THAT(outcome.err, Catch::Contains("are free, and taken; `memory:` states a limit"));
+  CHECK_THAT(outcome.out, Catch::Contains("in-core") && Catch::Contains("out_of_memory"));
+  CHECK(CountOf(outcome.out, ",bitwise,") == 2);
+  // A limit that the scenario states stands, whatever is free; and so does the machine's where enough is.
+  reality.free = 1 * kMB;
+  CHECK(f.Run("memory: 5 MB\nlink: 1 GB/s\n", {"--format", "csv"}, &reality).err.empty());
+  CHECK(f.Run("usable_memory: 5 MB\nlink: 1 GB/s\n", {"--format", "csv"}, &reality).err.empty());
+  reality.free = 1000 * kGB;
+  CHECK(f.Run("link: 1 GB/s\n", {"--format", "csv"}, &reality).err.empty());
+  reality.free = 0;
+  CHECK(f.Run("link: 1 GB/s\n", {}, &reality).status == kExitNothingFits);
+}
+
 TEST_CASE("below the working set nothing is run, status 3") {
   const ValidateFolder f;
   Reality reality;

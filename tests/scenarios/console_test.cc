@@ -166,5 +166,41 @@ TEST_CASE("on a terminal progress is one line that goes again") {
   CHECK(LinesOf(true, {}).empty());
 }
 
+TEST_CASE("while a point is worked on a terminal tells how long it has been, and anything else is told nothing") {
+  for (const bool terminal : {true, false}) {
+    std::ostringstream out, err;
+    told_seconds = 1000;
+    Console console{.out = out, .err = err, .terminal = terminal, .seconds = [] { return told_seconds; }};
+    {
+      Progress progress(console, "point", 2);
+      for (const double at : {0.1, 0.9, 1.0, 1.5, 12.25, 70.0}) {
+        told_seconds = 1000 + at;
+        progress.Wait();
+      }
+      CHECK(err.str() == (terminal ? "\rpoint 0/2, 1 s so far\x1b[K\rpoint 0/2, 12 s so far\x1b[K"
+                                     "\rpoint 0/2, 70 s so far\x1b[K"
+                                   : ""));
+    }
+    CHECK(err.str().ends_with(terminal ? "so far\x1b[K\r\x1b[K" : ""));
+  }
+}
+
+TEST_CASE("run and plan tell a terminal of a long point, and a pipe nothing") {
+  const TemporaryFolder folder("long-point");
+  const std::string file = folder.Write("s.yaml", std::string(kNamed));
+  for (const bool terminal : {true, false}) {
+    for (const std::vector<std::string>& line :
+         {std::vector<std::string>{"run", file, "--format", "csv"}, {"plan", file, "-o", folder.Path("p.yaml")}}) {
+      std::ostringstream out, err;
+      told_seconds = 0;
+      Console console{.out = out, .err = err, .terminal = terminal, .seconds = [] { return told_seconds += 1; }};
+      const ExitCode status = RunCommandLine(line, console);
+      INFO(line.front() << "\n" << err.str());
+      CHECK((status == kExitDone || line.front() == "plan"));
+      if (line.front() == "run" || status == kExitDone) CHECK(Contains(err.str(), " s so far") == terminal);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace spillway

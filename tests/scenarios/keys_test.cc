@@ -187,7 +187,8 @@ search: by hand
 evaluations: 3
 runtime: {copy_streams: 1, memory: pool, barrier: op, host_syncs: none, framework_time: 1 us, copy_chunk: 1 MiB,
           pool: addresses, blocking_copies: all, swap_in_waits: backward_layer, collection_time: 1 ms,
-          backward_units: break_points, part_waits: host, workspaces: held, host_percent: 40}
+          backward_units: break_points, part_waits: host, workspaces: held, host_percent: 40,
+          gaps: saved}
 gaps:
   - {tensor: a, action: swap, after: "b:forward", before: "b:backward", out_after: "b:forward", in_at: "b:backward", reason: why}
   - {tensor: c, action: recompute, after: "d:forward", before: "d:backward", keep_result: false, keep_passed: false,
@@ -234,6 +235,7 @@ devices:
       - {harness: h, op: linear, pass: forward, math: fp32, added: 1 us, floor: 2 us}
     stacks:
       - {name: s, op: linear, pass: forward, math: fp32, arithmetic: 1, memory: 1, special: 1}
+    cudnn: '9.5'
     stack_error: 0.1
     models:
       - {form: winograd, op: convolution, pass: forward, algorithm: winograd, math: fp32,
@@ -290,7 +292,7 @@ runtime:
   - arena
   - {name: mine, from: arena, copy_streams: 1, memory: pool, barrier: phase, host_syncs: none, framework_time: 1 us,
      copy_chunk: 1 MiB, pool: bytes, blocking_copies: all, swap_in_waits: kernel, collection_time: 0 ns,
-     backward_units: layers, part_waits: none, workspaces: held, host_percent: 100}
+     backward_units: layers, part_waits: none, workspaces: held, host_percent: 100, gaps: any}
   - {name: framed, from: pooch, framework: of-options}
 memory: [1 GB, 2 GB]
 usable_memory: 3 GB
@@ -311,10 +313,14 @@ TEST_CASE("the keys of scenarios are those that are read") {
   folder.Write("g.json", R"({"graph": "g", "source": {"assumed": "none"}, "error": 0,
                              "nodes": [{"id": "a", "op": "a", "ns": 1}]})");
   const auto read = [&](const std::string& text) { ReadScenario(ParseDocument(text, folder.Path("s.yaml"))); };
-  CheckPage(ScenarioKeys(),
-            {{&ScenarioKeys(), Replaced(kScenario, "LINK", "link: [1 GB/s, 2 GB/s]"), read},
-             {&ScenarioKeys(),
-              Replaced(kScenario, "LINK", "emulate: [as-is, {compute_slowdown: 2, link_rate: 1 MB/s}]"), read}});
+  CheckPage(
+      ScenarioKeys(),
+      {{&ScenarioKeys(), Replaced(kScenario, "LINK", "link: [1 GB/s, 2 GB/s]"), read},
+       {&ScenarioKeys(), Replaced(kScenario, "LINK", "emulate: [as-is, {compute_slowdown: 2, link_rate: 1 MB/s}]"),
+        read},
+       {&ScenarioKeys(),
+        "name: f\nnetwork: {file: n.yaml, batch: 2}\nmachines: unit\nstrategies: in-core\nframework: [torch, mxnet]\n",
+        read}});
 }
 
 TEST_CASE("the pages of keys in the repository are those that help prints") {

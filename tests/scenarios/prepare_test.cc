@@ -110,11 +110,48 @@ TEST_CASE("what is not known of a framework is refused, not taken for nothing") 
     return "name: d\nnetwork: {zoo: cifar-resnet20, batch: 1}\nmachines: unit\nstrategies: in-core\n" + options +
            "runtime: [arena, {name: host, from: arena, framework: of-options}]\n";
   };
-  CHECK_THROWS_WITH(PrepareText(message("")),
-                    Catch::Contains("s.yaml:5:55: error: framework: no framework_time is known of the options 'plain', "
-                                    "of chainer and torch it is; give other options, or framework_time in its place"));
+  CHECK_THROWS_WITH(
+      PrepareText(message("")),
+      Catch::Contains(
+          "s.yaml:5:55: error: framework: no framework_time is known of the options 'plain', "
+          "of chainer, torch, mxnet, tensorflow1 it is; give other options, or framework_time in its place"));
   CHECK_THROWS_WITH(PrepareText(message("options: [torch, plain]\n")), Catch::Contains("of the options 'plain'"));
   CHECK_NOTHROW(PrepareText(message("options: torch\n")));
+}
+
+TEST_CASE("a framework alone sets the options, the waits and the host's time") {
+  const std::string head = "name: d\nnetwork: {zoo: cifar-resnet20, batch: 1}\nmachines: unit\nstrategies: in-core\n";
+  const PreparedRun run = PrepareText(head + "framework: [torch, mxnet, tensorflow1]\n");
+  REQUIRE(run.points.size() == 3);
+  const char* const names[] = {"torch", "mxnet", "tensorflow1"};
+  for (std::size_t i = 0; i < 3; ++i) {
+    const Point& point = run.points[i];
+    const StepOptions& options = StepOptionsByName(names[i]);
+    CHECK(point.row.grouping.options == names[i]);
+    CHECK(point.row.network == std::string("cifar-resnet20+") + names[i]);
+    CHECK(point.row.strategy == "in-core+framework");
+    CHECK(point.use_runtime);
+    CHECK(point.runtime.framework_time == options.framework_time);
+    CHECK(point.runtime.barrier == (i == 0 ? Barrier::kNone : Barrier::kCall));
+    CHECK(run.machines[point.machine]->costs->options().workspace_limit == options.workspace_limit);
+    const LargeCalls large = i == 0 ? LargeCalls::kDivided : LargeCalls::kRefused;
+    CHECK(run.machines[point.machine]->costs->options().large_calls == large);
+  }
+  // What no source says is told; of torch it was measured.
+  REQUIRE(run.warnings.size() == 2);
+  CHECK(run.warnings[0] ==
+        "s.yaml: warning: framework mxnet: assumed: the host's time is PyTorch's, and bulks of ops are left out (26 us "
+        "per op)");
+  CHECK_THAT(run.warnings[1], Catch::Contains("framework tensorflow1: assumed: that calls wait"));
+  for (const char* other : {"options: torch\n", "runtime: arena\n"}) {
+    CHECK_THROWS_WITH(PrepareText(head + "framework: torch\n" + other),
+                      Catch::Contains("s.yaml:5:12: error: framework: sets options and runtime, and ") &&
+                          Catch::Contains("is there too; give one of them"));
+  }
+  CHECK_THROWS_WITH(
+      PrepareText(head + "framework: tensorflow\n"),
+      Catch::Contains("unknown framework 'tensorflow', did you mean 'tensorflow1'?") || Catch::Contains("tensorflow1"));
+  CHECK_THROWS_WITH(PrepareText(head + "framework: plain\n"), Catch::Contains("unknown framework 'plain'"));
 }
 
 TEST_CASE("rows of several options have references of their own, and selectors of the network find them all") {

@@ -49,6 +49,7 @@ struct Reality {
   std::function<double()> load = [] { return -1.0; };
   double room = -1;
   std::string identity = "a device";
+  Bytes free = -1;  // of the device's memory; -1: it does not tell
   std::set<std::thread::id> benched_on{};
   std::set<std::string> algorithms{};  // of convolutions timed again
   std::function<void()> made = [] {};  // called when a device was made: to measure the link, then for each case
@@ -138,6 +139,7 @@ class RealityBackend : public DeviceBackend {
     return device;
   }
   double Load() override { return reality_.load(); }
+  Bytes FreeBytes() override { return reality_.free; }
   double Room(const Machine& /*profile*/) override { return reality_.room; }
 
  private:

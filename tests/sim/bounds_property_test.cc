@@ -163,7 +163,7 @@ void DecideOps(const TrainingStep& step, const CostModel& costs, Dice& dice, Pla
     plan.ops.push_back({static_cast<OpId>(op), entry.algorithm, entry.workspace + more});
     if (!step.IsForward(static_cast<OpId>(op)) || !other_again) continue;
     const MenuEntry again = apart.Pick(costs.Menu(LaunchOf(step.ops[op])));
-    plan.ops.back().again = OpAgain{.algorithm = again.algorithm, .workspace = again.workspace};
+    plan.ops.back().again = {{.algorithm = again.algorithm, .workspace = again.workspace}};
   }
 }
 

@@ -1,6 +1,7 @@
 // Certificates: what is found can be checked, what is changed cannot; what does not fit is said by the op that needs it.
 #include <catch2/catch.hpp>
 
+#include "hw/text/lists.h"
 #include "model/recorded/recorded_step.h"
 #include "model/step/accumulate.h"
 #include "model/unroll/unroll.h"
@@ -10,6 +11,7 @@
 #include "sim/certify/certificate.h"
 #include "sim/certify/find_certificate.h"
 #include "sim/certify/flow.h"
+#include "sim/certify/readings.h"
 #include "sim/planning/random_plans.h"
 #include "sim/planning/strategy.h"
 #include "sim/strategies/strategies.h"
@@ -198,6 +200,45 @@ TEST_CASE("no random plan takes less than what any multipliers prove") {
     }
   }
   CHECK(proved > 1000);
+}
+
+// As the definition says it, tensor by tensor and op by op.
+Bytes TakenAt(const TrainingStep& step, std::size_t op) {
+  Bytes taken = 0;
+  for (std::size_t t = 0; t < step.tensors.size(); ++t) {
+    const Tensor& tensor = step.tensors[t];
+    const auto uses = [&](std::size_t k) {
+      return Contains(step.ops[k].reads, static_cast<TensorId>(t)) ||
+             Contains(step.ops[k].writes, static_cast<TensorId>(t));
+    };
+    std::size_t first = step.ops.size(), last = 0;
+    for (std::size_t k = 0; k < step.ops.size(); ++k) {
+      if (uses(k)) first = std::min(first, k), last = k;
+    }
+    const bool lies = !tensor.Traits().may_move && first <= op && op <= last && !step.IsForward(static_cast<OpId>(op));
+    if (tensor.Traits().resident || uses(op) || lies) taken += tensor.bytes;
+  }
+  return taken;
+}
+
+TEST_CASE("what the check of a certificate counts at each op is what lies there whatever the plan") {
+  int lying = 0;
+  for (std::uint64_t seed = 1; seed <= Cases<std::uint64_t>(60, 600); ++seed) {
+    const auto recorded = ReadRecordedStep(ParseDocument(RecordedText(seed).Draw(), "drawn"));
+    TrainingStep step = recorded->step;
+    Random random(seed);
+    for (Tensor& tensor : step.tensors) {
+      const bool still = !tensor.Traits().resident && random.Below(4) == 0;
+      if (still) tensor.use = TensorClass::kAuxiliary;
+      lying += still ? 1 : 0;
+    }
+    const std::vector<Bytes> taken = certifying::TakenBytes(step);
+    for (std::size_t op = 0; op < step.ops.size(); ++op) {
+      INFO(seed << ", op " << op);
+      REQUIRE(taken[op] == TakenAt(step, op));
+    }
+  }
+  CHECK(lying > 100);
 }
 
 TEST_CASE("what does not fit is certified by an op, and brute force finds no plan either") {

@@ -41,8 +41,8 @@ void GrantWhatIsWanted(const TrainingStep& step, const CostModel& costs, Random&
   for (OpDecision& decision : plan.ops) {
     const Launch launch = LaunchOf(step.ops[Index(decision.op)]);
     if (step.IsForward(decision.op) && random.Below(3) == 0) {
-      decision.again = OpAgain{};
-      grant(launch, decision.again->algorithm, decision.again->workspace);
+      decision.again = {{}};
+      grant(launch, decision.again.front().algorithm, decision.again.front().workspace);
     }
     if (random.Below(8) == 0) {
       decision.parts.clear();

@@ -60,15 +60,15 @@ TEST_CASE("figures have bounds") {
   CHECK(says({.collection_time = kSecond}) == "");
   CHECK(says({.collection_time = kSecond + 1}) == "collection_time must be at most 1 s");
   CHECK(says({}, {.op = 0, .workspace = 1000 * kGB}) == "");
-  CHECK(says({}, {.op = 0, .again = OpAgain{.workspace = kGB}}) == "");
-  CHECK(says({}, {.op = 0, .again = OpAgain{.workspace = -1}}) ==
+  CHECK(says({}, {.op = 0, .again = {{.workspace = kGB}}}) == "");
+  CHECK(says({}, {.op = 0, .again = {{.workspace = -1}}}) ==
         "ops[0]: op 'f1:forward', again: workspace must not be negative");
-  CHECK(says({}, {.op = 3, .again = OpAgain{}}) ==
+  CHECK(says({}, {.op = 3, .again = {{}}}) ==
         "ops[0]: op 'b3:backward' does not run again: only forward ops are recomputed");
   CHECK(says({}, {.op = 0, .workspace = 1000 * kGB + 1}) == "ops[0]: op 'f1:forward': workspace must be at most 1 TB");
   for (std::int32_t algorithm : {-1, 1}) {
     CHECK(says({}, {.op = 0, .algorithm = algorithm}) == "ops[0]: op 'f1:forward' has no choice of algorithm");
-    CHECK(says({}, {.op = 0, .again = OpAgain{.algorithm = algorithm}}) ==
+    CHECK(says({}, {.op = 0, .again = {{.algorithm = algorithm}}}) ==
           "ops[0]: op 'f1:forward' has no choice of algorithm");
   }
 }

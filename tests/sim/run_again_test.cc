@@ -87,10 +87,10 @@ TEST_CASE("what is recomputed runs by its own algorithm, in a workspace of its o
   const OpId op = p.Op("first:forward");
   const OpAgain again{.algorithm = 1, .workspace = 3000};
   const std::vector<Run> whole =
-      RunsOf(p.Lowered(Recomputed(p, {.op = op, .algorithm = 2, .workspace = 9000, .again = again})), op);
+      RunsOf(p.Lowered(Recomputed(p, {.op = op, .algorithm = 2, .workspace = 9000, .again = {again}})), op);
   CHECK(whole == std::vector<Run>{{false, 2, RoundToUnit(9000)}, {true, 1, RoundToUnit(3000)}});
   // In parts the first time only.
-  const Plan divided = Recomputed(p, {.op = op, .parts = {{3, 0, 0}, {1, 0, 0}}, .again = again});
+  const Plan divided = Recomputed(p, {.op = op, .parts = {{3, 0, 0}, {1, 0, 0}}, .again = {again}});
   const Program program = p.Lowered(divided);
   CHECK(ViolationsOf(program, p.step) == "");
   CHECK(RunsOf(program, op) == std::vector<Run>{{false, 0, 0}, {false, 0, 0}, {true, 1, RoundToUnit(3000)}});
@@ -99,7 +99,7 @@ TEST_CASE("what is recomputed runs by its own algorithm, in a workspace of its o
 TEST_CASE("a workspace that is held is large enough for both") {
   const PartsPlace p(TwoConvolutions());
   const OpId op = p.Op("first:forward");
-  Plan plan = Recomputed(p, {.op = op, .workspace = 1000, .again = OpAgain{.algorithm = 1, .workspace = 3000}});
+  Plan plan = Recomputed(p, {.op = op, .workspace = 1000, .again = {{.algorithm = 1, .workspace = 3000}}});
   plan.runtime.workspaces = Workspaces::kHeld;
   const Program program = p.Lowered(plan);
   CHECK(ViolationsOf(program, p.step) == "");
@@ -115,7 +115,7 @@ TEST_CASE("an algorithm that would get too little workspace the second time is r
   const Oracle oracle(std::make_shared<const StepFacts>(p.step, costs), kGB);
   const std::int32_t algorithm = costs.Menu(LaunchOf(p.step.ops[Index(op)])).back().algorithm;
   const auto judged = [&](Bytes granted) {
-    return oracle.Evaluate(Recomputed(p, {.op = op, .again = OpAgain{algorithm, granted}}));
+    return oracle.Evaluate(Recomputed(p, {.op = op, .again = {{algorithm, granted}}}));
   };
   CHECK(judged(wanted).feasible);
   CHECK_FALSE(judged(wanted - 1).feasible);
@@ -132,7 +132,7 @@ TEST_CASE("room for what an op wants the second time is asked for where it runs 
   const Oracle oracle(std::make_shared<const StepFacts>(p.step, costs), capacity);
   const auto judged = [&](std::int32_t algorithm, Bytes first, Bytes again, bool recomputed) {
     const OpAgain later{.algorithm = algorithm, .workspace = again};
-    Plan plan = Recomputed(p, {.op = op, .algorithm = algorithm, .workspace = first, .again = later});
+    Plan plan = Recomputed(p, {.op = op, .algorithm = algorithm, .workspace = first, .again = {later}});
     if (!recomputed) plan.gaps.clear();
     return oracle.Evaluate(plan).reason;
   };
@@ -157,8 +157,8 @@ TEST_CASE("best runs an op again in less workspace where less is left") {
                                   [](const OpDecision& decision) { return decision.op == 0; });
   REQUIRE(first != planned.plan.ops.end());
   CHECK(first->workspace == 40960);
-  REQUIRE(first->again.has_value());
-  CHECK(first->again->workspace == 10240);
+  REQUIRE(first->again.size() == 1);
+  CHECK(first->again.front().workspace == 10240);
 }
 
 }  // namespace spillway

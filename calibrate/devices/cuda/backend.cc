@@ -170,6 +170,8 @@ Bytes CudaBackend::DeviceBytes() {
   return memory.total - memory.free;
 }
 
+Bytes CudaBackend::FreeBytes() { return Calls().Memory().free; }
+
 // One thread issues, and another one is beside it.
 double CudaBackend::Room(const Machine& /*profile*/) { return std::max(OnlineCores(), 2); }
 

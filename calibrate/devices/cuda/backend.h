@@ -34,6 +34,7 @@ class CudaBackend : public DeviceBackend {
   AskDevice Offers(const Machine& profile) override;
   std::unique_ptr<ExecutionDevice> Open(const Machine& profile, const DeviceTerms& terms) override;
   Bytes DeviceBytes() override;
+  Bytes FreeBytes() override;
   double Room(const Machine& profile) override;
 
  private:

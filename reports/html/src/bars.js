@@ -12,6 +12,8 @@ import { whySlow } from './verdict.js';
 const KEYS = ['scenario', 'network', 'batch', 'memory_limit_bytes'];
 const MOST_MACHINES = 4;
 const ROW = 40;
+const ORDERS = [['listed', 'as listed'], ['step', 'by step'], ['name', 'by name'], ['memory', 'by memory']];
+const FEW = 3; // rows that need no order
 const SLOWER = 1.05, MOST_REASONS = 3; // than the fastest's step; sentences under a chart
 
 /** Why it does not run, in so many characters: what it needs sooner than the words before that. */
@@ -112,12 +114,20 @@ function fullestPlace(rows, keys) {
   return Object.fromEntries(keys.map((key) => [key, row[key]]));
 }
 
+/** The rows by what was chosen; in the end those that do not run. */
+function ordered(rows, by) {
+  if (by === 'listed') return rows;
+  if (by === 'name') return [...rows].sort((a, b) => a.strategy.localeCompare(b.strategy, 'en'));
+  const of = (row) => (row.feasible ? (by === 'step' ? row.step_time_s : row.peak_bytes) : Infinity);
+  return [...rows].sort((a, b) => (of(a) === of(b) ? 0 : of(a) - of(b)));
+}
+
 export function bars(results, onPick) {
   const machines = results.machines;
   const keys = machines.length > MOST_MACHINES ? [...KEYS, 'machine'] : KEYS;
   const chosen = fullestPlace(results.rows, keys);
   const panels = h('div', { class: 'panels' });
-  let perSample = false, charts = [];
+  let perSample = false, order = 'listed', charts = [];
   const several = ['batch', 'memory_limit_bytes'].filter((key) => distinct(results.rows, key).length > 1);
   const shownPlace = (row) => several.map((key) => (key === 'batch' ? `, batch ${row.batch}` : `, ${shown(key, row[key])}`));
   const show = () => {
@@ -127,8 +137,8 @@ export function bars(results, onPick) {
     const longest = running.length === 0 ? 1 : 1.16 * Math.max(...running.map((r) => Math.max(r.step_time_high_s, r.step_time_s) * (perSample ? 1000 / r.batch : 1)));
     const nice = Number(longest.toPrecision(2));
     const boxes = distinct(rows, 'machine').map((machine) => {
-      const own = rows.filter((row) => row.machine === machine);
-      const canvas = h('div', { class: 'chart', style: `height:${own.length * ROW + 56}px` });
+      const own = ordered(rows.filter((row) => row.machine === machine), order);
+      const canvas = h('div', { class: 'chart', 'data-rows': own.map((row) => literal(row.strategy)).join(' '), style: `height:${own.length * ROW + 56}px` });
       return { own, canvas, box: h('figure', {}, h('figcaption', {}, literal(machine), ...shownPlace(own[0])), canvas, reasons(own)) };
     });
     fill(panels, boxes.map((b) => b.box));
@@ -140,7 +150,8 @@ export function bars(results, onPick) {
     });
   };
   const controls = h('div', { class: 'controls' }, picker(results.rows, keys, chosen, show),
-    segmented('time', [['step', 'per step'], ['sample', 'per sample']], 'step', (value) => { perSample = value === 'sample'; show(); }));
+    segmented('time', [['step', 'per step'], ['sample', 'per sample']], 'step', (value) => { perSample = value === 'sample'; show(); }),
+    results.strategies.length > FEW ? segmented('order', ORDERS, order, (value) => { order = value; show(); }) : null);
   queueMicrotask(show);
   const waits = results.rows.some((row) => row.stall_out_s > 0)
     ? h('p', { class: 'note' }, 'Compute waits for a swap-out if the next op has no memory until the swap-out ends. Some runtimes also wait for all copies after the forward pass.') : null;

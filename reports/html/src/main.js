@@ -7,6 +7,7 @@ import { fill, h, literal, select } from './dom.js';
 import * as files from './files.js';
 import { helps } from './helps.js';
 import { bytes } from './format.js';
+import { memorySection } from './memory.js';
 import { initTheme, isDark } from './palette.js';
 import { matching, picker } from './picker.js';
 import { showPlans } from './plan.js';
@@ -128,6 +129,13 @@ async function showCalibration() {
   section('calibration', 'Samples and models', null, calibration(await files.text('calibration.csv')));
 }
 
+async function showMemory() {
+  const memory = JSON.parse(await files.text('memory.json'));
+  header(memory.network, [`batch ${memory.batch}, ${memory.calls} calls`, `recorded on ${literal(memory.device || 'a device without a name')}`]);
+  const where = memory.peak.module ? `, in ${literal(memory.peak.module)}` : '';
+  section('memory', 'Memory over the step', `With everything on the device the peak is ${bytes(memory.peak.bytes)}, at ${literal(memory.peak.name)}${where}.`, memorySection(memory));
+}
+
 async function start() {
   const button = document.querySelector('#theme');
   const toggle = initTheme(() => { button.textContent = isDark() ? 'light' : 'dark'; redrawAll(); });
@@ -141,6 +149,7 @@ async function start() {
     if (files.has('results.json')) await showRun();
     if (files.has('validation.csv')) await showValidation();
     if (files.has('calibration.csv')) await showCalibration();
+    if (files.has('memory.json')) await showMemory();
   } catch (error) {
     main.prepend(h('p', { class: 'warning' }, `This page cannot show its results: ${error.message}`));
     throw error;

@@ -10,7 +10,7 @@ namespace spillway {
 
 void HoldWorkspaces(PlanWalk& w) {
   for (OpId op = 0; op < w.in.ops(); ++op) {
-    const Bytes recomputed = w.in.step.IsForward(op) ? w.in.launches.Recomputation(op).workspace : 0;
+    const Bytes recomputed = w.in.step.IsForward(op) ? w.in.launches.MostWorkspaceOfRecomputations(op) : 0;
     const Bytes most = std::max(w.in.launches.FirstRun(op).workspace, recomputed);
     w.state.workspaces.push_back(most > 0 ? AllocateBuffer(w, most, kNoTensor, kComputeStream) : kNoBuffer);
   }
@@ -21,7 +21,8 @@ void FreeHeldWorkspaces(PlanWalk& w) {
 }
 
 void RecomputeOp(PlanWalk& w, OpId op) {
-  const OpLaunch usual = w.in.launches.Recomputation(op);
+  const bool counts = w.in.launches.CountsRecomputations(op);
+  const OpLaunch usual = w.in.launches.Recomputation(op, counts ? w.state.again[op]++ : 0);
   AllocateResults(w, usual);
   const CutLaunch cut = CutToFree(w, usual, 0);
   OpLaunch launch = usual;

@@ -27,12 +27,10 @@ LaunchChoice::LaunchChoice(const Plan& plan, const StepTables& tables, Program& 
     parts_.push_back({.launch = row});
     AddRow(tables.launches[row].workspace);
   }
-  for (const OpDecision& decision : plan.ops) {
-    if (decision.parts.empty()) {
-      row_[Index(decision.op)] = Add(decision.op, {decision.algorithm, decision.workspace}, tables, program);
-    }
-    if (decision.again) recompute_row_[decision.op] = Add(decision.op, *decision.again, tables, program);
+  for (OpId op = 0; op < static_cast<OpId>(row_.size()); ++op) {
+    if (tables.launch_again[Index(op)] != row_[Index(op)]) recompute_rows_[op] = {tables.launch_again[Index(op)]};
   }
+  for (const OpDecision& decision : plan.ops) AddWhole(decision, tables, program);
   first_divided_ = static_cast<std::uint32_t>(workspace_.size());
   for (const OpDecision& decision : plan.ops) {
     if (!decision.parts.empty()) AddParts(decision, tables, program);
@@ -54,9 +52,32 @@ void LaunchChoice::AddRow(Bytes workspace) {
   workspace_.push_back(workspace);
 }
 
+// What a decision says of the whole op: of its first run, and of recomputations.
+void LaunchChoice::AddWhole(const OpDecision& decision, const StepTables& tables, Program& program) {
+  const OpId op = decision.op;
+  const Launch &first = tables.launches[tables.launch[Index(op)]],
+               &again = tables.launches[tables.launch_again[Index(op)]];
+  if (decision.parts.empty()) {
+    const OpAgain way{decision.algorithm, decision.workspace};
+    row_[Index(op)] = Add(first, way, program);
+    if (again.recomputation && decision.again.empty()) recompute_rows_[op] = {Add(again, way, program)};
+  }
+  if (decision.again.empty()) return;
+  std::vector<std::uint32_t>& rows = recompute_rows_[op];
+  rows.clear();
+  for (const OpAgain& way : decision.again) rows.push_back(Add(again, way, program));
+}
+
+Bytes LaunchChoice::MostWorkspaceOfRecomputations(OpId op) const {
+  const auto found = recompute_rows_.find(op);
+  if (found == recompute_rows_.end()) return workspace_[row_[Index(op)]];
+  Bytes most = 0;
+  for (const std::uint32_t row : found->second) most = std::max(most, workspace_[row]);
+  return most;
+}
+
 // A launch of the whole op. Returns its row.
-std::uint32_t LaunchChoice::Add(OpId op, const OpAgain& way, const StepTables& tables, Program& program) {
-  const Launch& usual = tables.launches[tables.launch[Index(op)]];
+std::uint32_t LaunchChoice::Add(const Launch& usual, const OpAgain& way, Program& program) {
   parts_.push_back({.launch = static_cast<std::uint32_t>(program.launches.size())});
   program.launches.push_back(Chosen(usual, way.algorithm, way.workspace));
   AddRow(way.workspace);
@@ -68,14 +89,16 @@ void LaunchChoice::AddParts(const OpDecision& decision, const StepTables& tables
   has_boxes_.resize(tables.step->tensors.size(), false);
   row_[Index(decision.op)] = static_cast<std::uint32_t>(workspace_.size());
   const bool padded = HoldsPadding(decision, op);
-  AddTiles(decision, padded, tables, program);
-  if (!padded || decision.again) return;
-  recompute_row_[decision.op] = static_cast<std::uint32_t>(workspace_.size());
-  AddTiles(decision, false, tables, program);
+  AddTiles(decision, padded, false, tables, program);
+  const bool differs = padded || op.recompute_differs;
+  if (!differs || !decision.again.empty()) return;
+  recompute_rows_[decision.op] = {static_cast<std::uint32_t>(workspace_.size())};
+  AddTiles(decision, false, op.recompute_differs, tables, program);
 }
 
 // Tiles of one size and algorithm are one launch. A single one has no boxes: it is the whole op.
-void LaunchChoice::AddTiles(const OpDecision& decision, bool padded, const StepTables& tables, Program& program) {
+void LaunchChoice::AddTiles(const OpDecision& decision, bool padded, bool recomputation, const StepTables& tables,
+                            Program& program) {
   const TrainingStep& step = *tables.step;
   const Op& op = step.ops[Index(decision.op)];
   const Launch& usual = tables.launches[tables.launch[Index(decision.op)]];
@@ -85,7 +108,8 @@ void LaunchChoice::AddTiles(const OpDecision& decision, bool padded, const StepT
   Bytes most = 0;
   for (const OpTile& tile : tiles) {
     const OpPart& part = decision.parts[tile.part];
-    const Launch launch = Chosen(LaunchOfTile(usual, tile, padded), part.algorithm, part.workspace);
+    Launch launch = Chosen(LaunchOfTile(usual, tile, padded), part.algorithm, part.workspace);
+    launch.recomputation = recomputation;
     const auto known =
         std::find(program.launches.begin() + static_cast<std::ptrdiff_t>(first_launch), program.launches.end(), launch);
     parts_.push_back({.launch = static_cast<std::uint32_t>(known - program.launches.begin()),

@@ -41,10 +41,18 @@ class LaunchChoice {
   LaunchChoice(const Plan& plan, const StepTables& tables, Program& program);
 
   OpLaunch FirstRun(OpId op) const { return InRow(op, row_[static_cast<std::size_t>(op)], false); }
-  // Recomputed, an op streams nothing: none of its boxes reaches beyond its tensor.
-  OpLaunch Recomputation(OpId op) const {
-    const auto found = recompute_row_.find(op);
-    return InRow(op, found == recompute_row_.end() ? row_[static_cast<std::size_t>(op)] : found->second, true);
+  // The recomputation after `before` others of the op. Recomputed, an op streams nothing: none of its boxes reaches beyond
+  // its tensor.
+  OpLaunch Recomputation(OpId op, std::size_t before) const {
+    const auto found = recompute_rows_.find(op);
+    if (found == recompute_rows_.end()) return InRow(op, row_[static_cast<std::size_t>(op)], true);
+    return InRow(op, found->second[std::min(before, found->second.size() - 1)], true);
+  }
+  Bytes MostWorkspaceOfRecomputations(OpId op) const;
+  // Recomputations of the op differ from each other.
+  bool CountsRecomputations(OpId op) const {
+    const auto found = recompute_rows_.find(op);
+    return found != recompute_rows_.end() && found->second.size() > 1;
   }
   // In its first run the op streams some operands; this one.
   bool Streams(OpId op) const { return !depth_.empty() && depth_[static_cast<std::size_t>(op)] > 0; }
@@ -66,9 +74,11 @@ class LaunchChoice {
     const PartLaunch* const parts = parts_.data();
     return {op, recomputation, {parts + first_[row], parts + first_[row + 1]}, workspace_[row], row >= first_divided_};
   }
-  std::uint32_t Add(OpId op, const OpAgain& way, const StepTables& tables, Program& program);
+  std::uint32_t Add(const Launch& usual, const OpAgain& way, Program& program);
+  void AddWhole(const OpDecision& decision, const StepTables& tables, Program& program);
   void AddParts(const OpDecision& decision, const StepTables& tables, Program& program);
-  void AddTiles(const OpDecision& decision, bool padded, const StepTables& tables, Program& program);
+  void AddTiles(const OpDecision& decision, bool padded, bool recomputation, const StepTables& tables,
+                Program& program);
   void AddRow(Bytes workspace);
   void AddStreamed(const OpDecision& decision, const StepTables& tables);
 
@@ -77,8 +87,9 @@ class LaunchChoice {
   std::vector<Bytes> workspace_;
   std::vector<PartLaunch> parts_;
   std::uint32_t first_divided_ = 0;
-  std::vector<std::uint32_t> row_;                   // by op
-  std::map<OpId, std::uint32_t> recompute_row_;      // where a recomputation has another one
+  std::vector<std::uint32_t> row_;  // by op
+  // Where recomputations have others: one for each of them, the last one for those after it, too.
+  std::map<OpId, std::vector<std::uint32_t>> recompute_rows_;
   std::vector<bool> has_boxes_;                      // by tensor; empty: none
   std::vector<int> depth_;                           // by op, 0: streams nothing; empty: none does
   std::vector<std::pair<OpId, TensorId>> streamed_;  // sorted

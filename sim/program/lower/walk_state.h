@@ -94,6 +94,7 @@ struct WalkState {
   DeferredFrees deferred{};                   // of counted memory
   std::uint32_t copies_out = 0;               // so far
   std::int64_t recomputations = 0;            // forward ops recomputed so far
+  std::map<OpId, std::size_t> again{};        // of those, by op, where an op's recomputations differ
   std::uint32_t search = 0;                   // searches for sources so far
   std::map<OpId, CutLaunch> cut{};            // first runs of the ops at hand that have less workspace, by op
   LiveBytes live{};

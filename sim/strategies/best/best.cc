@@ -39,7 +39,7 @@ class Planner {
       : problem_(problem),
         memo_(memo),
         oracle_(OracleOf(problem)),
-        contest_(oracle_, AllowedBy(problem.parameters)),
+        contest_(oracle_, AllowedBy(problem.parameters, problem.runtime)),
         found_(oracle_, contest_.allowed()),
         scope_(ScopeFor(contest_.allowed(), problem.runtime)),
         rungs_(problem),
@@ -204,7 +204,7 @@ void Planner::SearchParts() {
 void Planner::ImproveFound() {
   for (const Candidate& candidate : candidates_) {
     GapModel model(candidate.space->tables, problem_.runtime, candidate.rung);
-    ImproveChoices(problem_, model, kBySearch, budget_.judged, candidate.choices, found_, helpers_);
+    ImproveChoices(problem_, model, kBySearch, budget_, candidate.choices, found_, helpers_);
     if (found_.decided()) break;
   }
   const bool improved = !std::exchange(candidates_, {}).empty() && found_.decided();

@@ -16,11 +16,12 @@ bool Allowed::Holds(const Plan& plan) const {
   return parts || used == PartScope::kNone;
 }
 
-Allowed AllowedBy(const StrategyParameters& told) {
+Allowed AllowedBy(const StrategyParameters& told, const Runtime& runtime) {
+  const bool any = runtime.gaps == CarriedGaps::kAny;
   return {.swap = told.Flag("swap", true),
           .recompute = told.Flag("recompute", true),
-          .algorithms = told.Flag("algorithms", true),
-          .parts = told.Flag("parts", true)};
+          .algorithms = any && told.Flag("algorithms", true),
+          .parts = any && told.Flag("parts", true)};
 }
 
 Scope ScopeFor(const Allowed& allowed, const Runtime& runtime) {

@@ -23,8 +23,8 @@ struct Allowed {
   bool operator==(const Allowed&) const = default;
   bool Holds(const Plan& plan) const;
 };
-// By the parameters of those names.
-Allowed AllowedBy(const StrategyParameters& told);
+// By the parameters of those names, and by what the runtime can carry out.
+Allowed AllowedBy(const StrategyParameters& told, const Runtime& runtime);
 // The scope of plans that use only these means, with every op whole.
 Scope ScopeFor(const Allowed& allowed, const Runtime& runtime);
 

@@ -23,10 +23,15 @@ struct Move {
   Nanos expected = 0;  // by the model
 };
 
-// That the model has no objection to, the fastest first.
-std::vector<Move> SingleMoves(GapModel& model, const OpenChoices& open, GapChoices& choices) {
+// That the model has no objection to, the fastest first. Of more than `most` every second one is looked at, or every third
+// and so on: each look takes time in proportion to the step.
+std::vector<Move> SingleMoves(GapModel& model, const OpenChoices& open, GapChoices& choices, std::int64_t most) {
   std::vector<Move> moves;
+  std::int64_t all = 0, number = 0;
+  open.ForEach(choices, [&all](const Change&) { ++all; });
+  const std::int64_t every = std::max<std::int64_t>(1, (all + most - 1) / most);
   open.ForEach(choices, [&](const Change& change) {
+    if (number++ % every != 0) return;
     const Change back = Apply(change, choices);
     const GapJudgement judged = model.Judge(choices);
     if (judged.Fits()) moves.push_back({change, judged.time});
@@ -108,13 +113,13 @@ std::vector<Moment> MomentsAround(const Plan& plan) {
 
 }  // namespace
 
-void ImproveChoices(const Problem& problem, GapModel& model, const std::string& by, std::int64_t most,
+void ImproveChoices(const Problem& problem, GapModel& model, const std::string& by, const SearchBudget& budget,
                     GapChoices choices, Contest& contest, ThreadPool& helpers) {
   const OpenChoices open(model.tables(), contest.allowed());
-  Turns turns(most, contest, helpers);
+  Turns turns(budget.judged, contest, helpers);
   contest.Enter(PlanOf(problem, model, choices, by), by);
   for (bool won = true; won && !turns.IsOver();) {
-    const std::vector<Move> moves = SingleMoves(model, open, choices);
+    const std::vector<Move> moves = SingleMoves(model, open, choices, budget.judgements);
     const auto make = [&](std::size_t k) -> std::optional<Plan> {
       const Change back = Apply(moves[k].change, choices);
       std::optional<Plan> plan;

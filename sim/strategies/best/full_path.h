@@ -9,12 +9,13 @@
 #include "model/util/thread_pool.h"
 #include "sim/strategies/best/annealing.h"
 #include "sim/strategies/best/gap_model.h"
+#include "sim/strategies/best/rungs.h"
 
 namespace spillway {
 
 // Enters the plan of `choices`, then those of every other way of a single gap or op, the most promising in the model
-// first, and goes on from whatever wins the contest, until none does or `most` plans were judged.
-void ImproveChoices(const Problem& problem, GapModel& model, const std::string& by, std::int64_t most,
+// first, and goes on from whatever wins the contest, until none does or as many plans as the budget has were judged.
+void ImproveChoices(const Problem& problem, GapModel& model, const std::string& by, const SearchBudget& budget,
                     GapChoices choices, Contest& contest, ThreadPool& helpers);
 
 // Lets single copies back to the device of the winner begin earlier or later, and stays with what wins, until none does.

@@ -76,9 +76,8 @@ class GapModel {
   // ---- Details of the last judgement. Times of copies are complete only if it did not stop early.
   using CopyIn = GapWalked::CopyIn;
   const std::vector<CopyIn>& copies_in() const { return walk_.walked().copies_in; }
-  // Ops that are recomputed in another way than in forward, each with that way. If an op occurs twice, the last entry
-  // counts.
-  const std::vector<std::pair<OpId, std::uint8_t>>& leaner_again() const { return walk_.walked().leaner_again; }
+  // Each recomputation, in the order in which they run, with its way (index among GapTables::Op::again).
+  const std::vector<std::pair<OpId, std::uint8_t>>& again() const { return walk_.walked().again; }
   // The latest op before which the copy can be issued and still start at copy.start.
   OpId LatestIssue(const CopyIn& copy) const;
   // The op before which the memory of a swapped gap is free: an op that waited for the swap-out, or else the op after

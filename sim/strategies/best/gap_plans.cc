@@ -84,20 +84,37 @@ bool Serves(const GapTables::Gap& gap, const GapDecision& decision) {
   return gap.again == kNoOp && decision.leaves_after != kNoOp && decision.leaves_after >= gap.until - 1;
 }
 
+// The ways of the op's recomputations where they are others than a plan without them has: of an op in parts the last one.
+std::vector<OpAgain> WaysAgain(const GapTables& tables, OpId op, std::uint8_t row, std::vector<std::uint8_t> again) {
+  const GapTables::Op& o = tables.ops[Index(op)];
+  if (again.empty()) return {};
+  const auto way_of = [&](std::uint8_t k) -> const GapTables::Way& { return tables.ways[Index(o.again.begin) + k]; };
+  const bool in_parts = way_of(o.DiffersAgain() ? 0 : row).division >= 0;
+  if (in_parts) again = {again.back()};
+  while (again.size() > 1 && again[again.size() - 2] == again.back()) again.pop_back();
+  const bool usual = again.size() == 1 && again.front() == (o.DiffersAgain() ? 0 : row);
+  if (usual && !(o.DiffersAgain() && row > 0)) return {};
+  std::vector<OpAgain> ways;
+  for (const std::uint8_t k : again) ways.push_back({way_of(k).algorithm, way_of(k).workspace});
+  return ways;
+}
+
 // Of those that do not run as usual, for the first time or again.
 std::vector<OpDecision> OpDecisions(const GapModel& model, const GapChoices& choices) {
   const GapTables& tables = model.tables();
-  std::map<OpId, std::uint8_t> again;
-  for (const auto& [op, row] : model.leaner_again()) again[op] = row;
+  std::map<OpId, std::vector<std::uint8_t>> again;
+  for (const auto& [op, row] : model.again()) again[op].push_back(row);
   std::vector<OpDecision> decisions;
   for (OpId op = 0; Index(op) < tables.ops.size(); ++op) {
-    const auto other = again.find(op);
     const std::uint8_t row = choices.ops[Index(op)];
-    if (row == 0 && tables.ops[Index(op)].grouped < 0 && other == again.end()) continue;
+    const GapTables::Op& o = tables.ops[Index(op)];
+    const auto found = again.find(op);
+    std::vector<OpAgain> ways =
+        found == again.end() ? std::vector<OpAgain>{} : WaysAgain(tables, op, row, found->second);
+    const bool usual = row == 0 && o.grouped < 0 && tables.ways[Index(o.ways.begin)].division < 0;
+    if (usual && ways.empty()) continue;
     decisions.push_back(DecisionOf(tables, op, row));
-    if (other == again.end() || other->second == row) continue;
-    const GapTables::Way& way = tables.ways[Index(tables.ops[Index(op)].ways.begin) + other->second];
-    decisions.back().again = OpAgain{.algorithm = way.algorithm, .workspace = way.workspace};
+    decisions.back().again = std::move(ways);
   }
   return decisions;
 }

@@ -53,6 +53,8 @@ void GapTables::AddWays(const StepFacts& facts, Bytes capacity, const WaysLooked
   }
   for (OpId op = 0; op < Size(ops); ++op) {
     ops[Index(op)].ways = ops[Index(op)].grouped >= 0 ? AddWaysInParts(facts, op) : of_launch[step.launch[Index(op)]];
+    const bool differs = step.launch_again[Index(op)] != step.launch[Index(op)] && ops[Index(op)].grouped < 0;
+    ops[Index(op)].again = differs ? of_launch[step.launch_again[Index(op)]] : ops[Index(op)].ways;
     kernels += ways[Index(ops[Index(op)].ways.begin)].time;
   }
 }
@@ -62,23 +64,27 @@ std::int32_t GapTables::AddDivision(const DividedWay& way) {
   return Size(divisions) - 1;
 }
 
-// The usual one, then those that neither it nor another one beats in both time and workspace, the fastest first.
+// The usual one, then those that neither it nor another one beats in both time and workspace, the fastest first. Of a
+// launch that the library refuses whole the ways are in parts, and the fastest of them comes first.
 GapTables::Rows GapTables::AddWaysOf(const StepFacts& facts, std::size_t launch, Bytes capacity,
                                      const WaysLookedAt& looked_at) {
   const StepTables& step = facts.tables();
   const Cost usually = facts.costs().Kernel(step.launches[launch], step.device);
-  std::vector<Way> all{{usually.time, Taken(step.launches[launch].workspace), 0, usually.copy_slowdown}};
+  const Way whole{usually.time, Taken(step.launches[launch].workspace), 0, usually.copy_slowdown};
+  const bool refused = usually.calls == 0;
+  std::vector<Way> all(refused ? 0 : 1, whole);
   if (looked_at.algorithms) {
     for (const MenuEntry& entry : facts.menus()[launch]) {
       all.push_back({entry.cost.time, Taken(entry.workspace), entry.algorithm, entry.cost.copy_slowdown});
     }
   }
-  if (looked_at.algorithms && looked_at.divided) {
+  if (refused || (looked_at.algorithms && looked_at.divided)) {
     for (const DividedWay& way : DividedWaysOf(facts.costs(), step.launches[launch], capacity, step.device)) {
       all.push_back({way.time, Taken(way.workspace), 0, way.slowdown, AddDivision(way)});
     }
   }
-  std::stable_sort(all.begin() + 1, all.end(), [](const Way& a, const Way& b) {
+  if (all.empty()) all.push_back(whole);  // nothing runs it: whoever judges the plan says so
+  std::stable_sort(all.begin() + (refused ? 0 : 1), all.end(), [](const Way& a, const Way& b) {
     return std::pair(a.time, a.workspace) < std::pair(b.time, b.workspace);
   });
   const Rows rows{Size(ways), Size(ways) + static_cast<std::int32_t>(kMostWays)};

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "hw/text/lists.h"
+#include "sim/plan/carried.h"
 
 namespace spillway {
 
@@ -25,11 +26,12 @@ OpId LastWriter(const TrainingStep& step, const std::vector<OpId>& uses, TensorI
 }  // namespace
 
 GapTables::GapTables(const StepFacts& facts, BackwardUnits units, Bytes capacity, Bytes small,
-                     const WaysLookedAt& looked_at)
+                     const WaysLookedAt& looked_at, CarriedGaps carried)
     : groups(looked_at.groups),
       ops(facts.tables().step->ops.size()),
       first_backward(facts.tables().step->first_backward),
       duplex(facts.costs().machine().links[facts.tables().link].duplex_factor),
+      carried_(carried),
       value_of_(facts.tables().bytes.size(), -1) {
   AddOps(facts, units);
   AddGroups(facts);
@@ -128,6 +130,7 @@ void GapTables::AddGapsOf(const StepFacts& facts, TensorId tensor, const std::ve
     const bool written_only = !Contains(step.ops[Index(before)].reads, tensor);
     if (HasTiles(tensor, before) && !HasTiles(tensor, after)) AddStreamedGap(facts, tensor, after, before);
     if (unfinished || written_only || HasTiles(tensor, before)) continue;
+    if (!MayCarryGap(carried_, step, after, before)) continue;
     const OpId begin = ops[Index(after)].group_last + 1, end = ops[Index(before)].group_first;
     const bool fits = begin > end || over_before[Index(end)] == over_before[Index(begin)];
     if (fits && !IsOverTightRerun(after, before)) continue;

@@ -49,9 +49,10 @@ std::vector<WaysLookedAt> InPartsTried(const StepTables& tables, Bytes capacity)
 // Sizes are bytes as allocated, times nanoseconds. A row names what belongs to it as [begin, end) of another table.
 struct GapTables {
   // `capacity`: bytes of device memory. A gap gets a row if it lies over an op that, in one of its ways, does not fit
-  // into the capacity with everything kept. `small`: tensors up to so many bytes are always kept.
+  // into the capacity with everything kept. `small`: tensors up to so many bytes are always kept. `carried`: gaps that the
+  // runtime cannot carry out get no row either.
   GapTables(const StepFacts& facts, BackwardUnits units, Bytes capacity, Bytes small,
-            const WaysLookedAt& looked_at = {});
+            const WaysLookedAt& looked_at = {}, CarriedGaps carried = CarriedGaps::kAny);
 
   struct Rows {
     std::int32_t begin = 0, end = 0;
@@ -93,13 +94,15 @@ struct GapTables {
   struct Way {
     Nanos time = 0;
     Bytes workspace = 0;
-    std::int32_t algorithm = 0;  // the first way of an op is the usual one; in a group, the fastest
+    std::int32_t algorithm = 0;  // 0: the library's choice. The first way is the usual one; in a group, the fastest
     double slowdown = 1;         // factor on `time` while a copy runs
     std::int32_t division = -1;  // row of `divisions`; -1: whole
   };
   struct Op {
     Bytes before = 0, during = 0;  // bytes live with all kept, without its workspace: just before it, and while it runs
     Rows ways{};
+    Rows again{};  // the ways of its recomputations: `ways`, unless they differ
+    bool DiffersAgain() const { return again.begin != ways.begin; }
     OpId unit_end = kNoOp;  // the end of its backward unit
     // The ops that run in parts together with this one, mostly this one alone. Operands that they do not stream are on
     // the device throughout the group.
@@ -172,7 +175,8 @@ struct GapTables {
   void AddOpenGapsFor(const StepFacts& facts, const Served& served, TensorId tensor, Bytes served_bytes);
   void AddGapsAgain(const StepFacts& facts, TensorId tensor, const Served& served, OpId changes);
   void AddGapAgain(const StepFacts& facts, TensorId tensor, const Served& served, OpId again);
-  Gap& AddOpenGap(const StepFacts& facts, TensorId tensor, std::int32_t served, OpId until);
+  bool MayStayOpen(const StepFacts& facts, TensorId tensor) const;
+  void AddOpenGap(const StepFacts& facts, TensorId tensor, std::int32_t served, OpId until);
   void AddGapOnHost(const StepFacts& facts, TensorId tensor);
   bool FindTightReruns(const StepFacts& facts, Bytes capacity);
   bool IsOverTightRerun(OpId after, OpId before) const;
@@ -184,6 +188,7 @@ struct GapTables {
 
   // By op: the number of ops up to it before which a recomputation for open gaps does not fit; empty: none.
   std::vector<std::int32_t> tight_until_;
+  CarriedGaps carried_ = CarriedGaps::kAny;
   std::vector<std::int32_t> value_of_;  // by tensor, -1: none
   std::vector<TensorId> tensors_;       // by value
 };

@@ -25,8 +25,8 @@ GapWalk::GapWalk(const GapTables& tables, const Runtime& runtime, Bytes capacity
   walked_.points.reserve(tables.events.size() + 2);
   walked_.acts.reserve(tables.events.size());
   walked_.leaner.reserve(tables.ops.size());
-  walked_.leaner_again.reserve(tables.ops.size());
-  again_way_.resize(tables.ops.size());
+  walked_.again.reserve(tables.ops.size());
+  leaner_.resize(tables.ops.size());
   walked_.copies_in.reserve(gaps);
   walked_.copied.resize(gaps);
   walked_.opened.resize(gaps);
@@ -39,8 +39,8 @@ void GapWalk::Begin() {
   walked_.points.clear();
   walked_.acts.clear();
   walked_.leaner.clear();
-  for (const auto& [op, row] : walked_.leaner_again) again_way_[Index(op)] = nullptr;
-  walked_.leaner_again.clear();
+  for (const auto& [op, row] : walked_.again) leaner_[Index(op)] = nullptr;
+  walked_.again.clear();
   walked_.runs = 0;
   away_ = 0;
 }
@@ -243,19 +243,25 @@ void GapWalk::DropPassing(std::size_t kept) {
   }
 }
 
-// As the first time; where there is no room for that, whole, in the fastest way that there is room for.
+// nullptr: none fits, or `first` does.
+const OpWays::Way* GapWalk::LeanerAgain(OpId op, const OpWays::Way& first, Bytes room) {
+  if (tables_.ops[Index(op)].DiffersAgain()) return ops_->WithinAgain(op, room);
+  const OpWays::Way*& known = leaner_[Index(op)];
+  if ((known == nullptr ? first : *known).workspace <= room) return known;
+  const OpWays::Way* const leaner = ops_->WithinAgain(op, room);
+  if (leaner != nullptr && first.divided) known = leaner;
+  return leaner == nullptr ? known : leaner;
+}
+
+// As the first time; where there is no room for that, whole, in the fastest way that there is room for. One that differs
+// runs in the fastest of its ways, in the leanest where there is no room.
 OpWays::Way GapWalk::WayAgain(OpId op) {
+  const GapTables::Op& row = tables_.ops[Index(op)];
   const Bytes room = capacity_ - (tables_.ops[Index(op_)].before - away_);
-  const OpWays::Way first{
-      .row = 0, .time = ops_->time(op), .workspace = ops_->workspace(op), .slowdown = ops_->slowdown(op)};
-  const OpWays::Way* const known = again_way_[Index(op)];
-  const OpWays::Way& usual = known == nullptr ? first : *known;
-  if (usual.workspace <= room) return usual;
-  const OpWays::Way* const leaner = ops_->Within(op, room, true);
-  if (leaner == nullptr) return usual;
-  again_way_[Index(op)] = leaner;
-  walked_.leaner_again.emplace_back(op, leaner->row);
-  return *leaner;
+  OpWays::Way way = row.DiffersAgain() ? ops_->LeanestAgain(op) : ops_->Chosen(op);
+  if (const OpWays::Way* const other = LeanerAgain(op, way, room)) way = *other;
+  walked_.again.emplace_back(op, way.row);
+  return way;
 }
 
 // For `value`, then drops what nothing but it needed.

@@ -50,9 +50,10 @@ struct GapWalked {
   std::int64_t runs = 0;             // number of recomputed ops, each run counted
   // Ops whose chosen way finds no room, with the fastest way that fits (index among the op's ways), in op order.
   std::vector<std::pair<OpId, std::uint8_t>> leaner;
-  // The same for recomputed ops, in the order in which they run. A plan has one way for all recomputations of an op,
-  // the last entry here, so earlier recomputations are counted faster than they will be.
-  std::vector<std::pair<OpId, std::uint8_t>> leaner_again;
+  // Each recomputation, in the order in which they run, with its way (index among GapTables::Op::again). An op that runs
+  // in parts has one way for all its recomputations, the last one here, so earlier ones are counted faster than they will
+  // be.
+  std::vector<std::pair<OpId, std::uint8_t>> again;
 };
 
 // Refers to `tables`, which must outlive it.
@@ -93,6 +94,7 @@ class GapWalk {
   void CopyBack(std::int32_t value);
   void RunAgain(const GapTables::Writer& writer, std::int32_t value, bool first);
   OpWays::Way WayAgain(OpId op);
+  const OpWays::Way* LeanerAgain(OpId op, const OpWays::Way& first, Bytes room);
   void DropPassing(std::size_t kept);
   bool TooMany() const { return walked_.runs > kRecomputeLimit * tables_.first_backward; }
 
@@ -103,8 +105,8 @@ class GapWalk {
   OpWays* ops_ = nullptr;
   GapWalked walked_;
 
-  std::vector<const OpWays::Way*> again_way_;  // by op: its last way in `leaner_again`; nullptr: none
-  std::vector<std::int32_t> open_;             // by value: its open gap; -1: none
+  std::vector<const OpWays::Way*> leaner_;  // by op in parts: the way of its recomputations, if it is another
+  std::vector<std::int32_t> open_;          // by value: its open gap; -1: none
   // By value: it is on the device for the present recomputation only; a copy of it lies on the host.
   std::vector<std::uint8_t> passing_there_, on_host_;
   std::vector<std::int32_t> stays_;    // by value: gaps with an open end for which it stays past its last use

@@ -16,18 +16,24 @@ OpWays::OpWays(const GapTables& tables) : tables_(tables) {
   slowed_before_.resize(ops + 1);
   for (std::size_t op = 0; op < ops; ++op) {
     SetOne(op, 0);
-    AddByTime(tables.ops[op]);
+    AddByTime(tables.ops[op].ways);
+  }
+  differ_.resize(ops);
+  for (std::size_t op = 0; op < ops; ++op) {
+    if (!tables.ops[op].DiffersAgain()) continue;
+    differ_[op] = first_by_time_.size();
+    AddByTime(tables.ops[op].again);
   }
   first_by_time_.push_back(by_time_.size());
   SumFrom(0);
 }
 
-void OpWays::AddByTime(const GapTables::Op& op) {
+void OpWays::AddByTime(const GapTables::Rows& rows) {
   std::vector<Way> ways;
-  for (std::int32_t w = op.ways.begin; w < op.ways.end; ++w) {
+  for (std::int32_t w = rows.begin; w < rows.end; ++w) {
     const GapTables::Way& way = tables_.ways[Index(w)];
     ways.push_back(
-        {static_cast<std::uint8_t>(w - op.ways.begin), way.time, way.workspace, way.slowdown, way.division >= 0});
+        {static_cast<std::uint8_t>(w - rows.begin), way.time, way.workspace, way.slowdown, way.division >= 0});
   }
   std::stable_sort(ways.begin(), ways.end(), [](const Way& a, const Way& b) {
     return a.time != b.time ? a.time < b.time : a.workspace < b.workspace;
@@ -42,11 +48,23 @@ void OpWays::AddByTime(const GapTables::Op& op) {
   }
 }
 
-const OpWays::Way* OpWays::Within(OpId op, Bytes workspace, bool whole) const {
-  for (std::size_t k = first_by_time_[Index(op)]; k < first_by_time_[Index(op) + 1]; ++k) {
+const OpWays::Way* OpWays::FastestOf(std::size_t row, Bytes workspace, bool whole) const {
+  for (std::size_t k = first_by_time_[row]; k < first_by_time_[row + 1]; ++k) {
     if (by_time_[k].workspace <= workspace && !(whole && by_time_[k].divided)) return &by_time_[k];
   }
   return nullptr;
+}
+
+const OpWays::Way* OpWays::Within(OpId op, Bytes workspace) const { return FastestOf(Index(op), workspace, false); }
+
+const OpWays::Way* OpWays::WithinAgain(OpId op, Bytes workspace) const {
+  return FastestOf(differ_[Index(op)] > 0 ? differ_[Index(op)] : Index(op), workspace, true);
+}
+
+OpWays::Way OpWays::Chosen(OpId op) const {
+  const std::uint8_t row = way_of_[Index(op)];
+  const GapTables::Way& way = tables_.ways[Index(tables_.ops[Index(op)].ways.begin) + row];
+  return {row, way.time, way.workspace, way.slowdown, way.division >= 0};
 }
 
 void OpWays::SetOne(std::size_t op, std::uint8_t way) {

@@ -32,6 +32,7 @@ class OpWays {
   void Set(const std::vector<std::uint8_t>& ways);
 
   Bytes need(OpId op) const { return need_[Index(op)]; }  // bytes live while the op runs, with all kept
+  Way Chosen(OpId op) const;
   Bytes workspace(OpId op) const { return workspace_[Index(op)]; }
   Nanos time(OpId op) const { return time_[Index(op)]; }                 // alone
   double slowdown(OpId op) const { return slowdown_[Index(op)]; }        // factor on `time` while a copy runs
@@ -42,22 +43,29 @@ class OpWays {
   void Lean(OpId op, std::uint8_t row) { SetOne(Index(op), row); }
   void Sum(OpId first) { SumFrom(Index(first)); }
 
-  // The fastest way within `workspace` bytes; nullptr: no way fits. `whole`: only ways that run the op undivided.
-  const Way* Within(OpId op, Bytes workspace, bool whole = false) const;
+  // The fastest way within `workspace` bytes; nullptr: no way fits.
+  const Way* Within(OpId op, Bytes workspace) const;
+  // The same of its recomputations, whole, by rows of GapTables::Op::again.
+  const Way* WithinAgain(OpId op, Bytes workspace) const;
+  // Of those that with the least workspace. REQUIRES: its recomputations differ.
+  const Way& LeanestAgain(OpId op) const { return by_time_[first_by_time_[differ_[Index(op)] + 1] - 1]; }
   // The time of the ops [begin, end): alone, and with copies running throughout.
   Nanos Between(OpId begin, OpId end) const { return time_before_[Index(end)] - time_before_[Index(begin)]; }
   Nanos SlowedBetween(OpId begin, OpId end) const { return slowed_before_[Index(end)] - slowed_before_[Index(begin)]; }
 
  private:
+  const Way* FastestOf(std::size_t row, Bytes workspace, bool whole) const;
   void SetOne(std::size_t op, std::uint8_t way);
   void SumFrom(std::size_t op);
-  void AddByTime(const GapTables::Op& op);
+  void AddByTime(const GapTables::Rows& rows);
 
   const GapTables& tables_;
   // The ways of op after op that no other way beats in both time and workspace; a whole way stays if no whole way beats
   // it.
   std::vector<Way> by_time_;
-  std::vector<std::size_t> first_by_time_;  // by op: its first row of by_time_
+  // By op, then by op whose recomputation differs: the first row of by_time_.
+  std::vector<std::size_t> first_by_time_;
+  std::vector<std::size_t> differ_;  // by op: the row of first_by_time_ of its recomputations; 0: they do not differ
   std::vector<std::uint8_t> way_of_;
   std::vector<Bytes> need_, workspace_;
   std::vector<Nanos> time_;

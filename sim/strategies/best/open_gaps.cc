@@ -9,6 +9,8 @@
 #include <set>
 #include <vector>
 
+#include "hw/text/lists.h"
+#include "sim/plan/carried.h"
 #include "sim/plan/check_op.h"
 #include "sim/strategies/best/gap_tables.h"
 
@@ -162,10 +164,13 @@ void GapTables::AddGapsAgain(const StepFacts& facts, TensorId tensor, const Serv
 
 void GapTables::AddGapAgain(const StepFacts& facts, TensorId tensor, const Served& served, OpId again) {
   const StepTables& step = facts.tables();
-  AddOpenGap(facts, tensor, served.gap, served.until).again = again;
+  const std::set<TensorId> from = Sources(step, again).Of(tensor, again - 1);
+  const auto may_stay = [&](TensorId t) { return MayStayOpen(facts, t); };
+  if (!may_stay(tensor) || !std::all_of(from.begin(), from.end(), may_stay)) return;
+  AddOpenGap(facts, tensor, served.gap, served.until);
+  gaps.back().again = again;
   const auto row = static_cast<std::int32_t>(gaps.size()) - 1;
   const Rows dying = {static_cast<std::int32_t>(sources.size()), 0};
-  const std::set<TensorId> from = Sources(step, again).Of(tensor, again - 1);
   for (const TensorId t : from) {
     if (step.last_use[Index(t)] + 1 == again) {
       sources.push_back(ValueOf(facts, t));
@@ -176,18 +181,24 @@ void GapTables::AddGapAgain(const StepFacts& facts, TensorId tensor, const Serve
   gaps[Index(row)].dying = {dying.begin, static_cast<std::int32_t>(sources.size())};
 }
 
-GapTables::Gap& GapTables::AddOpenGap(const StepFacts& facts, TensorId tensor, std::int32_t served, OpId until) {
+bool GapTables::MayStayOpen(const StepFacts& facts, TensorId tensor) const {
+  return MayCarryGap(carried_, *facts.tables().step, facts.tables().last_use[Index(tensor)], kNoOp);
+}
+
+void GapTables::AddOpenGap(const StepFacts& facts, TensorId tensor, std::int32_t served, OpId until) {
+  if (!MayStayOpen(facts, tensor)) return;
   Gap gap{.tensor = tensor, .after = facts.tables().last_use[Index(tensor)]};
   gap.value = ValueOf(facts, tensor);
   gap.bytes = facts.tables().bytes[Index(tensor)];
   gap.may_recompute = true;
   gap.serves = served;
   gap.until = until;
-  return gaps.emplace_back(gap);
+  gaps.push_back(gap);
 }
 
 // It may be off the device before its last use where it has other gaps.
 void GapTables::AddGapOnHost(const StepFacts& facts, TensorId tensor) {
+  if (!MayStayOpen(facts, tensor)) return;
   const StepTables& step = facts.tables();
   Gap gap{.tensor = tensor, .after = step.last_use[Index(tensor)]};
   const auto has_tensor = [tensor](const Gap& other) { return !other.IsOpen() && other.tensor == tensor; };

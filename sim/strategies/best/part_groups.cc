@@ -30,7 +30,7 @@ class Grouper {
       if (in_last || tables_.WorkingSet(op) <= most_ || !HasParts(op)) continue;
       PartGroup group{.first = op, .end = op + 1, .inner = {}, .brought = {}};
       Grow(group);
-      if (Need(group) <= most_ && group.parts > 1 && AllStream(group)) Add(std::move(group));
+      if (Need(group) <= most_ && group.parts > 1 && AllStream(group) && AllTaken(group)) Add(std::move(group));
     }
     return std::move(groups_);
   }
@@ -110,8 +110,17 @@ class Grouper {
     for (std::int64_t parts = 2; parts <= std::min(kMostParts, step_.batch); ++parts) {
       if (step_.batch % parts != 0) continue;
       group.parts = parts;
-      if (TileBytes(tables_, group) <= most_ / kTileShare) break;
+      if (TileBytes(tables_, group) <= most_ / kTileShare && AllTaken(group)) break;
     }
+  }
+
+  // The library takes the parts of ops that it refuses whole.
+  bool AllTaken(const PartGroup& group) const {
+    return std::none_of(tables_.refused.begin(), tables_.refused.end(), [&](OpId op) {
+      if (op < group.first || op >= group.end) return false;
+      const Launch whole = LaunchOf(step_.ops[Index(op)]);
+      return tables_.costs->Kernel(PartOf(whole, step_.batch / group.parts, false), tables_.device).calls == 0;
+    });
   }
 
   // What is there whole.

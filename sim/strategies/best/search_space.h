@@ -15,7 +15,7 @@ struct SearchSpace {
   // Bytes as in GapTables.
   SearchSpace(const StepFacts& facts, const Runtime& runtime, Bytes capacity, Bytes small, const Allowed& allowed,
               const WaysLookedAt& looked_at)
-      : tables(facts, runtime.backward_units, capacity, small, looked_at), open(tables, allowed) {}
+      : tables(facts, runtime.backward_units, capacity, small, looked_at, runtime.gaps), open(tables, allowed) {}
 
   // All kept that may be, every op in the way of which `key` is least.
   template <typename Key>

@@ -12,6 +12,10 @@ namespace spillway {
 namespace {
 
 constexpr int kInstantsToClaim = 24, kInstantsToStart = 12;
+// Of larger steps other strategies are asked once, for so much of the memory, and not with one headroom after another:
+// some take a time that grows with the square of the step.
+constexpr std::size_t kManyOps = 10'000;
+constexpr int kPercentOnce = 94;
 
 BoundProblem ProblemOf(const StepFacts& facts, const Scope& scope, Bytes capacity) {
   static const LaunchMenus kNone;
@@ -26,11 +30,15 @@ std::vector<Asked> AskOthers(ForBest which, const Problem& problem, const Contes
   Problem plain = problem;
   plain.parameters = {};
   plain.in_parts = nullptr;
+  const bool many = problem.step->ops.size() > kManyOps;
+  if (many) plain.capacity = problem.capacity / 100 * kPercentOnce;
   std::vector<Asked> asked;
   for (const Strategy& strategy : Strategies()) {
     if (std::strcmp(strategy.name, "best") == 0 || strategy.for_best != which) continue;
-    const auto ask = [plain, &strategy, &contest, &memo] {
-      JudgedPlan answer{.planned = PlanWithHeadroom(strategy, plain, contest.oracle(), memo), .judged = {}};
+    const auto ask = [plain, many, &strategy, &contest, &memo] {
+      JudgedPlan answer{
+          .planned = many ? memo.Plan(strategy, plain) : PlanWithHeadroom(strategy, plain, contest.oracle(), memo),
+          .judged = {}};
       if (answer.planned.feasible) answer.judged = contest.Judge(answer.planned.plan);
       return answer;
     };
@@ -45,9 +53,11 @@ CutBound CutToClaim(const StepFacts& facts, const Scope& scope, Bytes capacity) 
 
 CutBound CutToStartFrom(const StepFacts& facts, const Scope& scope, Bytes capacity) {
   BoundProblem problem = ProblemOf(facts, scope, capacity);
-  for (std::vector<OpWay>& ways : problem.ways) {
+  const auto slow_down_nothing = [](std::vector<OpWay>& ways) {
     for (OpWay& way : ways) way.beside_copies = static_cast<double>(way.time);
-  }
+  };
+  for (std::vector<OpWay>& ways : problem.ways) slow_down_nothing(ways);
+  for (auto& [op, ways] : problem.again) slow_down_nothing(ways);
   return BestCut(problem, kInstantsToStart);
 }
 

@@ -57,6 +57,8 @@ class DtrGraph {
 
   Bytes BytesOf(TensorId t) const { return tables_.persistent[Index(t)] ? 0 : tables_.bytes[Index(t)]; }
 
+  const Launch& LaunchAgain(OpId op) const { return tables_.launches[tables_.launch_again[Index(op)]]; }
+
   Bytes WorkspaceOf(OpId op) const {
     Bytes touched = 0;
     for (const StepTables::Touch& touch : tables_.Touches(op)) touched += BytesOf(touch.tensor);
@@ -71,8 +73,9 @@ class DtrGraph {
     if (!value.may_leave) return value;
     value.complete = tables_.uses.writers[Index(t)].back();
     for (const OpId writer : tables_.uses.writers[Index(t)]) {
-      value.time += costs_.Kernel(tables_.launches[tables_.launch[Index(writer)]], tables_.device).time;
-      value.workspace = std::max(value.workspace, WorkspaceOf(writer));
+      value.time += costs_.Kernel(LaunchAgain(writer), tables_.device).time;
+      const bool differs = step_.ops[Index(writer)].recompute_differs;
+      value.workspace = std::max(value.workspace, differs ? LaunchAgain(writer).workspace : WorkspaceOf(writer));
       for (const TensorId source : step_.ops[Index(writer)].reads) {
         if (source != t && !tables_.persistent[Index(source)]) AddOnce(value.sources, source);
       }

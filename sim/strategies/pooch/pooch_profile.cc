@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cstddef>
+#include <map>
 
 #include "hw/text/lists.h"
 #include "sim/program/step_tables.h"
@@ -36,6 +37,8 @@ class Profiler {
       const Cost* const in_parts = fixed_ == nullptr ? nullptr : fixed_->CostOf(op);
       kernel_[Index(op)] =
           in_parts != nullptr ? *in_parts : costs_.Kernel(tables.launches[tables.launch[Index(op)]], device_);
+      const bool differs = in_parts == nullptr && tables.launch_again[Index(op)] != tables.launch[Index(op)];
+      if (differs) again_[op] = costs_.Kernel(tables.launches[tables.launch_again[Index(op)]], device_);
     }
     FindLives();
     AddMaps();
@@ -53,7 +56,8 @@ class Profiler {
   const Cost& CostOf(OpId op) const { return kernel_[static_cast<std::size_t>(op)]; }
   const Life& LifeOf(TensorId t) const { return lives_[static_cast<std::size_t>(t)]; }
   Bytes BufferBytes(TensorId t) const { return RoundToUnit(TensorOf(t).bytes); }
-  Bytes WorkspaceOf(OpId op) const { return CostOf(op).workspace > 0 ? RoundToUnit(CostOf(op).workspace) : 0; }
+  static Bytes WorkspaceOf(const Cost& cost) { return cost.workspace > 0 ? RoundToUnit(cost.workspace) : 0; }
+  Bytes WorkspaceOf(OpId op) const { return WorkspaceOf(CostOf(op)); }
   // Bytes of a tensor that the tables of ops and timings account for: all but parameters and decidable maps.
   bool IsDecidable(TensorId t) const {
     const std::int32_t value = value_of_[static_cast<std::size_t>(t)];
@@ -247,9 +251,11 @@ class Profiler {
 
   void AddWriter(OpId op, TensorId tensor) {
     PoochProfile::Writer row;
+    const auto again = again_.find(op);
+    const Cost& cost = again == again_.end() ? CostOf(op) : again->second;
     row.op = op;
-    row.time = CostOf(op).time;
-    row.workspace = WorkspaceOf(op);
+    row.time = cost.time;
+    row.workspace = WorkspaceOf(cost);
     row.inputs_begin = Count(profile_.inputs.size());
     for (TensorId t : OpOf(op).reads) {
       const std::int32_t value = value_of_[static_cast<std::size_t>(t)];
@@ -266,6 +272,7 @@ class Profiler {
   std::vector<std::int32_t> unit_;      // by op
   std::vector<Life> lives_;             // by tensor
   std::vector<Cost> kernel_;            // by op
+  std::map<OpId, Cost> again_;          // of recomputations, where they differ
   std::vector<std::int32_t> value_of_;  // by tensor: row of `values`, -1 = none
   Bytes undecidable_ = 0;               // live at the point the walk has reached
   PoochProfile profile_;

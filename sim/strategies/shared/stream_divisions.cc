@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "hw/text/lists.h"
+#include "model/cost/library_limits.h"
 #include "model/cost/op_tiles.h"
 #include "sim/plan/parts.h"
 #include "sim/strategies/shared/streaming.h"
@@ -132,8 +133,25 @@ void Divisions::Decide(OpId op) {
   alone_[Index(op)] = WorkingSet(decisions_[op]);
 }
 
-// The largest power of two below `most`, at least 1, with which the op fits; 1 if none does.
+std::int64_t Divisions::MostTaken(OpId op) const {
+  const Launch whole = LaunchOf(step_.ops[Index(op)]);
+  const std::int64_t batch = whole.shape.in.n;
+  if (!std::binary_search(tables_.refused.begin(), tables_.refused.end(), op)) return batch;
+  return std::max<std::int64_t>(1, kMostIndexed / (LargestTensor(whole) / batch));
+}
+
+void Divisions::DivideRefused() {
+  for (const OpId op : tables_.refused) {
+    const std::int64_t most = MostTaken(op);
+    if (most >= step_.ops[Index(op)].shape.in.n) continue;
+    decisions_[op] = Decision(op, {.samples = most, .streamed = {}});
+    alone_[Index(op)] = WorkingSet(decisions_[op]);
+  }
+}
+
+// The largest power of two below `most` that the library takes, at least 1, with which the op fits; 1 if none does.
 std::int64_t Divisions::LargestPart(OpId op, Tiling tiling, std::int64_t most, Bytes target) const {
+  most = std::min(most, MostTaken(op) + 1);
   tiling.samples = 1;
   while (tiling.samples * 2 < most) tiling.samples *= 2;
   while (tiling.samples > 1 && WorkingSet(op, tiling) > target) tiling.samples /= 2;

@@ -22,6 +22,8 @@ class Divisions {
   // Lets the op stream what it must to fit into `target`, in the largest parts that do; one that streams already, all that it
   // may, and then in smaller parts. False, and as it was: nothing helps.
   bool Divide(OpId op, Bytes target);
+  // In the largest parts that the library takes, streaming nothing: each op that it refuses whole.
+  void DivideRefused();
   bool CanStream(OpId op) const { return !InOrderOfStreaming(op).empty(); }
   bool Has(OpId op) const { return tilings_.contains(op); }
   bool Streams(OpId op, TensorId t) const;  // kNoOp streams nothing
@@ -45,6 +47,7 @@ class Divisions {
   bool Refine(OpId op, Tiling& tiling, Bytes target) const;
   Bytes WithoutTiles(OpId op, const Tiling& tiling) const;
   Tiling WhatMust(OpId op, const std::vector<TensorId>& order, Bytes target) const;
+  std::int64_t MostTaken(OpId op) const;  // samples in one call of the library
   std::int64_t LargestPart(OpId op, Tiling tiling, std::int64_t most, Bytes target) const;
   void StreamWhereWritten(OpId op, TensorId t);
   void Decide(OpId op);

@@ -29,6 +29,7 @@ class Fitter {
         divisions_(problem, tables_),
         target_(problem.capacity) {
     planned_.plan = StartPlan(problem, strategy, "arena");
+    if (divide != MayDivide::kNothing) divisions_.DivideRefused();
     for (const TensorId map : step_.maps) SwapMap(map);
   }
 

@@ -26,6 +26,7 @@ enum class MayDivide : std::uint8_t { kNothing, kWhatDoesNotFit };
 // A plan of `problem` called `strategy`, every map swapped, that needs at most problem.capacity in an arena. With
 // kWhatDoesNotFit an op that takes more by itself streams what it must, or, where that does not fit, all that it may, in
 // parts of the largest power of two of samples that fits; then gaps of other tensors are swapped over the ops that need most.
+// What the library refuses whole for its size (Cost::calls) runs in parts, too.
 // Deterministic. Not feasible: `reason` begins with "out_of_memory: ", and names the op that nothing helps where it is one.
 // `facts`: of the problem's step, costs and device. `smallest_layout`: if there is one, the least that a layout took which
 // was too large, or 0.

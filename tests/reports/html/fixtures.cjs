@@ -73,3 +73,13 @@ for (const direction of ['h2d', 'd2h']) {
   }
 }
 fs.writeFileSync(path.join(folder, 'calibration.csv'), csv(samples));
+
+// A recorded step: forward calls of sixteen modules, each of which makes what backward reads; and an update.
+const call = (id, pass, module, deps, results) => ({ id, op: 'aten.convolution.default', pass, module, ns: 1000, deps, results });
+const size = (k) => 1_000_000 * (k + 1);
+const forward = Array.from({ length: 32 }, (_, k) => call(`f${k}`, 'forward', `encoder.${k % 4}.${k % 16}`, [k === 0 ? 'x' : `f${k - 1}.y`, 'w'], [{ id: `f${k}.y`, bytes: size(k) }]));
+const backward = forward.map((_, k) => call(`b${k}`, 'backward', `encoder.${k % 4}.${k % 16}`, [`f${k}.y`, k === 31 ? 'w' : `b${k + 1}.g`], [{ id: `b${k}.g`, bytes: size(k) }])).reverse();
+fs.writeFileSync(path.join(folder, 'step.json'), JSON.stringify({
+  format: 'spillway-step', version: 2, graph: 'made up', samples: 2, source: { assumed: 'made up' }, error: 0.1, device: { type: 'cpu', name: NAME },
+  values: [{ id: 'x', bytes: 4096, class: 'batch' }, { id: 'w', bytes: 4_000_000, name: NAME }], nodes: [...forward, ...backward, call('update', 'update', '', ['b0.g', 'w'], [])],
+}));

@@ -60,6 +60,7 @@ strategies: [swap-all, swap-opt, recompute-all]
 YAML
 "$program" run "$folder/links.yaml" --out "$folder/links" >/dev/null 2>&1 || [ $? -eq 3 ]
 node "$source/tests/reports/html/fixtures.cjs" "$folder"
+"$program" show step "$folder/step.json" --memory 4GB --html "$folder/memory.html" >/dev/null
 for name in old linked validation; do "$program" report "$folder/$name" 2>/dev/null; done
 if [ -n "$npm" ]; then
   if ! wait "$npm"; then

@@ -93,6 +93,7 @@ async function main() {
   const results = (name) => csvRows(path.join(folder, name, 'results.csv'));
   const pages = [
     ['names', page('names'), { results: results('names') }], ['validation', page('validation'), validationRows()],
+    ['memory', path.join(folder, 'memory.html'), { modules: 10, tensors: 5 }],
     ['calibration', calibration, { samples: csvRows(path.join(folder, 'calibration.csv')), worst: 10 }]];
   const sweep = async () => {
     const rows = results('sweep');
@@ -105,6 +106,7 @@ async function main() {
     ...pages.flatMap(([name, file, rows]) => [WIDE, NARROW].map((modes) => () => looks(browser, file, rows, name, modes, screenshots))),
     () => told(browser, 'links', { '#throughput .controls': /link/, '#verdict': /cover 2 of 6 machines, links and memory limits/ }),
     () => told(browser, 'linked', { '#helps': /8.00 to 9.00 GB\/s\s+25 %\s+16.0 GB\/s/ }),
+    () => told(browser, 'memory', { '#memory': /the peak is 5\d\d MB, at b31, in encoder\.3\.15/, '[data-table="tensors"]': /f31\.y\s+32\.0 MB/, '[data-table="modules"]': /encoder\.3/ }, { file: path.join(folder, 'memory.html'), absent: '#timeline, #validation' }),
     () => told(browser, 'old', { '#verdict': /is fastest at batch/ }, { absent: '#helps, .strategies' }), () => brokenTold(browser), () => merged(sources), () => toldApart(sources)], AT_ONCE);
   await browser.close();
   const { passed, failed } = counts();

@@ -63,6 +63,25 @@ async function memoryTold(page, document) {
 }
 const cards = [];
 
+/** The bars of each machine by step, by name and by memory, as results.json has them; what does not run comes last. */
+async function barsSorted(page, document) {
+  const orders = {
+    step: (row) => (row.feasible ? row.step_time_s : Infinity), memory: (row) => (row.feasible ? row.peak_bytes : Infinity), name: (row) => row.strategy };
+  const charts = () => page.locator('#time figure').evaluateAll((all) => all.map((one) => [one.querySelector('figcaption').textContent, one.querySelector('[data-rows]').dataset.rows]));
+  const listed = await charts();
+  for (const [order, key] of [...Object.entries(orders), ['listed', null]]) {
+    await page.locator(`#time [aria-label=order] [data-value=${order}]`).click();
+    for (const [place, shown] of await charts()) {
+      const [, machine, batch] = place.match(/^(\S+), batch (\d+)/);
+      const rows = document.results.filter((row) => row.machine === machine && row.batch === Number(batch));
+      if (key) rows.sort((a, b) => (key(a) === key(b) ? 0 : key(a) < key(b) ? -1 : 1));
+      const wanted = rows.map((row) => row.strategy).join(' ');
+      check(shown === wanted, `bars ${order} on ${machine}: ${shown}, expected ${wanted}`);
+    }
+  }
+  check(JSON.stringify(await charts()) === JSON.stringify(listed) && listed.length === 2, `as listed again: ${listed}`);
+}
+
 async function timelineUsed(page) {
   const status = page.locator('#timeline [role=status]');
   const canvas = page.locator('#timeline [data-chart]');
@@ -179,6 +198,7 @@ async function used(browser, file) {
     await tipSeen(bars, `hovering a bar at ${at} tells what it is`);
   }
   check(/strategy\s+Every feature map is swapped/.test(await textOf(tip, /strategy\s+Every/)), 'and what its strategy does');
+  await barsSorted(page, document);
   await timelineUsed(page);
   // Plans: along the maps by keyboard.
   await page.locator('#plan svg').nth(1).waitFor();
