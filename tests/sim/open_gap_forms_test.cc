@@ -6,14 +6,12 @@
 #include "sim/certify/certificate.h"
 #include "sim/certify/find_certificate.h"
 #include "sim/evaluate/oracle.h"
-#include "sim/program/layout/layout.h"
 #include "sim/program/lower/lower.h"
 #include "tests/deep.h"
 #include "tests/random_plan.h"
 #include "tests/sim/counted_changes.h"
 #include "tests/sim/drawn_recording.h"
 #include "tests/sim/exact_copies.h"
-#include "tests/sim/judge_mutations.h"
 
 namespace spillway {
 namespace {
@@ -22,11 +20,16 @@ bool HasOpenGap(const Plan& plan) {
   return std::any_of(plan.gaps.begin(), plan.gaps.end(), [](const GapDecision& gap) { return gap.IsOpen(); });
 }
 
-Runtime With(MemoryModel memory, std::uint64_t seed) {
+Runtime CountedMemory() {
   Runtime runtime;
-  runtime.memory = memory;
-  runtime.copy_streams = 1 + static_cast<int>(seed % 2);
+  runtime.memory = MemoryModel::kCounted;
+  runtime.copy_streams = 2;
   return runtime;
+}
+
+bool HasCopies(const Program& program) {
+  return std::any_of(program.code.begin(), program.code.end(),
+                     [](const Instruction& in) { return in.opcode == Opcode::kWait; });
 }
 
 // Drawn, or that of `best` in little memory. Without an open gap: empty.
@@ -54,42 +57,34 @@ bool Matters(const DrawnRecording& r, const Plan& plan, const StepTables& tables
 
 TEST_CASE("changed Programs of plans with open gaps are judged rightly") {
   Random random(7);
-  MutationTally tally;
   CountedTally counted;
   int programs = 0;
-  for (std::uint64_t seed = 1; programs < Cases(6, 40); ++seed) {
-    for (const MemoryModel memory : {MemoryModel::kArena, MemoryModel::kPool, MemoryModel::kCounted}) {
-      DrawnRecording r(DrawnText(seed), With(memory, seed / 2));
-      const StepTables tables(r.step(), r.costs);
-      const Plan plan = PlanWithOpenGaps(r, seed);
-      if (!HasOpenGap(plan) || !Matters(r, plan, tables)) continue;
-      INFO("seed " << seed << "\n" << PlanToYaml(plan, r.step()));
-      const Bytes least = Lower(plan, tables, 1).list_peak;
-      Program program = Lower(plan, tables, 1, least).program;
-      if (memory == MemoryModel::kArena) PlaceBuffers(program);
-      if (memory == MemoryModel::kCounted) {
-        JudgeCounted(r.step(), program, least, 60, random, counted);
-      } else {
-        Judge(program, &r.step(), tally);
-      }
-      ++programs;
-    }
+  for (std::uint64_t seed = 1; seed <= 600 && programs < Cases(6, 40); ++seed) {
+    DrawnRecording r(DrawnText(seed), CountedMemory());
+    const StepTables tables(r.step(), r.costs);
+    const Plan plan = PlanWithOpenGaps(r, seed);
+    if (!HasOpenGap(plan) || !Matters(r, plan, tables)) continue;
+    INFO("seed " << seed << "\n" << PlanToYaml(plan, r.step()));
+    const Bytes least = Lower(plan, tables, 1).list_peak;
+    const Program program = Lower(plan, tables, 1, least).program;
+    if (!HasCopies(program)) continue;
+    JudgeCounted(r.step(), program, least, 60, random, counted);
+    ++programs;
   }
-  INFO(tally.Text());
   int safe = 0, unsafe = 0;
   for (const auto& [what, counts] : counted) {
     safe += counts.first;
     unsafe += counts.second;
   }
-  INFO("counted memory: " << safe << " safe, " << unsafe << " not");
-  CHECK(tally.Total() > 300);
-  CHECK(safe + unsafe >= 60);
+  INFO(safe << " safe, " << unsafe << " not");
+  CHECK(programs >= Cases(6, 40));
+  CHECK(std::min(safe, unsafe) >= 30);
 }
 
 // A claim above the optimum of all schedules is false, whatever it rests on.
 TEST_CASE("certificates of steps with open gaps hold, and false ones are refused") {
   int held = 0, refused = 0, open = 0;
-  for (std::uint64_t seed = 1; refused < Cases(150, 600); ++seed) {
+  for (std::uint64_t seed = 1; refused < Cases(100, 600); ++seed) {
     DrawnRecording r(DrawnText(seed), Live());
     Random random(seed);
     for (Bytes units = 6; units <= 10; units += 2) {
@@ -117,7 +112,7 @@ TEST_CASE("certificates of steps with open gaps hold, and false ones are refused
       }
     }
   }
-  CHECK(held >= 30);
+  CHECK(held >= Cases(20, 120));
   CHECK(open > 0);
 }
 

@@ -136,14 +136,10 @@ class OpenGaps {
       : tables_(tables), choices_(choices), reason_(std::move(reason)) {}
 
   void AddTo(Plan& plan) {
-    for (const GapTables::Gap& gap : tables_.gaps) {
-      const GapWay way = choices_.gaps[static_cast<std::size_t>(&gap - tables_.gaps.data())];
-      if (!gap.IsOpen() || way == GapWay::kKeep) continue;
-      if (gap.serves < 0) {
-        GoToHost(gap);
-      } else if (IsServed(gap.serves)) {
-        Serve(gap);
-      }
+    for (std::size_t g = 0; g < tables_.gaps.size(); ++g) {
+      const GapTables::Gap& gap = tables_.gaps[g];
+      if (gap.serves < 0 || choices_.gaps[g] == GapWay::kKeep) continue;
+      if (choices_.gaps[Index(gap.serves)] == GapWay::kRecompute) Serve(gap);
     }
     for (auto& [tensor, decision] : decisions_) plan.gaps.push_back(std::move(decision));
     std::stable_sort(entries_.begin(), entries_.end(), [](const Recomputation& a, const Recomputation& b) {
@@ -154,23 +150,11 @@ class OpenGaps {
 
  private:
   // Made for the entries behind it.
-  static bool IsEarly(const Recomputation& entry) { return !entry.keep || entry.leaves_after != kNoOp; }
-
-  bool IsServed(std::int32_t served) const {
-    const std::int32_t for_whom = tables_.gaps[Index(served)].serves;
-    const bool wanted = for_whom < 0 || choices_.gaps[Index(for_whom)] == GapWay::kRecompute;
-    return wanted && choices_.gaps[Index(served)] == GapWay::kRecompute;
-  }
+  static bool IsEarly(const Recomputation& entry) { return entry.leaves_after != kNoOp; }
 
   GapDecision& DecisionFor(TensorId tensor, OpId last_use) {
     GapDecision decision{.tensor = tensor, .after = last_use, .action = GapAction::kRecompute, .reason = reason_};
     return decisions_.try_emplace(tensor, std::move(decision)).first->second;
-  }
-
-  void GoToHost(const GapTables::Gap& gap) {
-    GapDecision& decision = DecisionFor(gap.tensor, gap.after);
-    decision.action = GapAction::kSwap;
-    decision.out_after = gap.made;
   }
 
   void Stay(TensorId tensor, OpId last_use, OpId leaves_after) {
@@ -178,15 +162,22 @@ class OpenGaps {
     decision.leaves_after = std::max(decision.leaves_after, leaves_after);
   }
 
+  // Once for all that it serves.
+  void ComeBack(const Recomputation& early) {
+    for (Recomputation& entry : entries_) {
+      if (!IsEarly(entry) || entry.before != early.before || entry.run != early.run) continue;
+      entry.leaves_after = std::max(entry.leaves_after, early.leaves_after);
+      return;
+    }
+    entries_.push_back(early);
+  }
+
   void Serve(const GapTables::Gap& gap) {
     const GapTables::Gap& served = tables_.gaps[Index(gap.serves)];
     if (gap.again == kNoOp) {
       Stay(gap.tensor, gap.after, gap.until - 1);
-      if (served.IsOpen()) return;  // it has an entry of its own
     } else {
-      Recomputation early{.before = gap.again, .run = LastWriter(tables_, gap), .keep = gap.again < gap.until};
-      if (early.keep) early.leaves_after = gap.until - 1;
-      entries_.push_back(early);
+      ComeBack({.before = gap.again, .run = LastWriter(tables_, gap), .leaves_after = gap.until - 1});
       for (std::int32_t row = gap.dying.begin; row < gap.dying.end; ++row) {
         Stay(tables_.TensorOf(tables_.sources[Index(row)]), gap.again - 1, gap.again - 1);
       }
@@ -243,16 +234,15 @@ GapChoices ChoicesOf(const GapTables& tables, const Plan& plan) {
       const GapTables::Gap& gap = tables.gaps[g];
       if (gap.streamed || gap.tensor != decision.tensor || gap.before != decision.before) continue;
       const bool swaps = decision.action == GapAction::kSwap;
-      if (gap.serves >= 0 ? !Serves(gap, decision) : swaps ? !gap.may_swap : !gap.may_recompute) continue;
-      choices.gaps[g] = swaps && gap.serves < 0 ? GapWay::kSwap
-                        : decision.keep_passed  ? GapWay::kRecompute
-                                                : GapWay::kRecomputeAnew;
+      if (gap.serves >= 0 && (swaps || !Serves(gap, decision))) continue;
+      if (!swaps && !gap.may_recompute) continue;
+      choices.gaps[g] = swaps ? GapWay::kSwap : decision.keep_passed ? GapWay::kRecompute : GapWay::kRecomputeAnew;
     }
   }
   for (std::size_t g = 0; g < tables.gaps.size(); ++g) {
     const GapTables::Gap& gap = tables.gaps[g];
     const auto comes_back = [&](const Recomputation& entry) {
-      return entry.before == gap.again && entry.run == LastWriter(tables, gap);
+      return entry.before == gap.again && entry.leaves_after >= gap.until - 1 && entry.run == LastWriter(tables, gap);
     };
     if (gap.again != kNoOp && std::any_of(plan.recompute.begin(), plan.recompute.end(), comes_back))
       choices.gaps[g] = GapWay::kRecompute;

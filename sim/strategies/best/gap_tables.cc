@@ -183,7 +183,7 @@ std::int32_t GapTables::ValueOf(const StepFacts& facts, TensorId tensor) {
   const std::vector<OpId>& uses = facts.tables().uses.of[Index(tensor)];
   value.last = LastWhole(uses, tensor);
   value.transient = t.use == TensorClass::kTransient;
-  value.in = facts.costs().Copy(t.bytes, Direction::kHostToDevice, facts.tables().device).time;
+  value.in = value.on_host ? facts.costs().Copy(t.bytes, Direction::kHostToDevice, facts.tables().device).time : 0;
   values.push_back(value);
   tensors_.push_back(tensor);
   return known;
@@ -218,14 +218,9 @@ void GapTables::AddEvents(const StepFacts& facts, BackwardUnits units) {
   for (std::int32_t g = 0; g < Size(gaps); ++g) {
     const Gap& gap = gaps[Index(g)];
     if (gap.serves >= 0) {
-      const bool again = gap.again != kNoOp, early = gaps[Index(gap.serves)].IsOpen();
-      events.push_back({gap.until, early ? Event::Kind::kAgain : Event::Kind::kServe, g});
+      const bool again = gap.again != kNoOp;
+      events.push_back({gap.until, Event::Kind::kServe, g});
       events.push_back({again ? gap.again : gap.after, again ? Event::Kind::kAgain : Event::Kind::kOpen, g});
-      continue;
-    }
-    if (gap.IsOpen()) {
-      events.push_back({gap.made, Event::Kind::kMade, g});
-      events.push_back({gap.after, Event::Kind::kOpen, g});
       continue;
     }
     const OpId close = ops[Index(gap.before)].group_first, open = ops[Index(gap.after)].group_last;

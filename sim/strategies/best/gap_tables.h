@@ -69,9 +69,7 @@ struct GapTables {
     bool may_swap = false, may_recompute = false;
     bool streamed = false;  // the gap ends in a group that copies the tensor in part by part: always swapped
     // A gap with an open end: `after` is the last use, `before` is kNoOp. kKeep: the tensor is dropped after it.
-    //   serves -1                kSwap: it goes to the host, and each recomputation that reads it copies it in
-    //   serves, until            kRecompute: it stays until the gap of row `serves` is recomputed before op `until`;
-    //                            that one may have an open end itself, with `again` == `until`
+    //   serves, until            kRecompute: it stays until the gap of row `serves` is recomputed before op `until`
     //   serves, until, again     kRecompute: it is recomputed before op `again`, from `dying` values whose last use is the op
     //                            just before that, and stays until `until`
     std::int32_t serves = -1;
@@ -115,7 +113,7 @@ struct GapTables {
       kUpload,   // before the op: a tensor that the step begins with on the host is copied in, for its first reader
       kBarrier,  // before the op: backward begins
       kRoom,     // before the op: the live memory has fallen, so that swap-ins find room
-      kAgain,    // before the op: the tensor of an open gap is recomputed (Gap::again), what serves that one leaves
+      kAgain,    // before the op: the tensor of an open gap is recomputed (Gap::again)
       kServe,    // before the op: the gap that an open one serves is recomputed, and its tensor leaves
       kUnit,     // before the op: a backward unit begins in which the gap ends
       kClose,    // before the op: the gap ends
@@ -177,7 +175,6 @@ struct GapTables {
   void AddGapAgain(const StepFacts& facts, TensorId tensor, const Served& served, OpId again);
   bool MayStayOpen(const StepFacts& facts, TensorId tensor) const;
   void AddOpenGap(const StepFacts& facts, TensorId tensor, std::int32_t served, OpId until);
-  void AddGapOnHost(const StepFacts& facts, TensorId tensor);
   bool FindTightReruns(const StepFacts& facts, Bytes capacity);
   bool IsOverTightRerun(OpId after, OpId before) const;
   void AddEvents(const StepFacts& facts, BackwardUnits units);

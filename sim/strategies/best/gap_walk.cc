@@ -108,7 +108,6 @@ void GapWalk::Meet(const GapTables::Event& event) {
   const GapWay way = gaps_[event.gap];
   if (gap.streamed) return MeetStreamed(event);
   if (gap.serves >= 0) return MeetOpen(event);
-  if (gap.IsOpen()) return MeetOnHost(event);
   if (event.kind == Kind::kUnit || event.kind == Kind::kClose) {
     const bool waits = Recomputes(way) || layers_wait_;
     if (open_[Index(gap.value)] != event.gap || (event.kind == Kind::kUnit && !waits)) return;

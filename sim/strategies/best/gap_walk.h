@@ -79,7 +79,6 @@ class GapWalk {
   // Of gaps with an open end: gap_walk_open.cc.
   void MeetOpen(const GapTables::Event& event);
   void RunAgainEarly(const GapTables::Gap& gap);
-  void MeetOnHost(const GapTables::Event& event);
   void AddAct(const GapTables::Event& event);
   void Open(std::int32_t gap);
   bool IsThere(std::int32_t value) const;

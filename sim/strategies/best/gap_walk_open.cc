@@ -1,6 +1,4 @@
-// GapWalk at gaps with an open end: values that stay, come back or go to the host for the sake of recomputations.
-#include <utility>
-
+// GapWalk at gaps with an open end: values that stay or come back for the sake of recomputations.
 #include "sim/strategies/best/gap_walk.h"
 
 namespace spillway {
@@ -12,10 +10,9 @@ void GapWalk::MeetOpen(const GapTables::Event& event) {
   const GapTables::Gap& gap = tables_.gaps[Index(event.gap)];
   const GapTables::Gap& served = tables_.gaps[Index(gap.serves)];
   if (gaps_[gap.serves] != GapWay::kRecompute) return;
-  if (served.serves >= 0 && gaps_[served.serves] != GapWay::kRecompute) return;
   std::int32_t& stays = stays_[Index(gap.value)];
   EndPoint(event.kind == Kind::kOpen ? event.op + 1 : event.op);
-  if (event.kind == Kind::kAgain && gap.again != kNoOp) {
+  if (event.kind == Kind::kAgain) {
     if (stays++ == 0) RunAgainEarly(gap);
     return;
   }
@@ -39,16 +36,6 @@ void GapWalk::RunAgainEarly(const GapTables::Gap& gap) {
   // It stays: it is not dropped behind another recomputation.
   if (!passing_.empty() && passing_.back() == gap.value) passing_.pop_back();
   for (std::int32_t row = gap.dying.begin; row < gap.dying.end; ++row) hold(row, 0);
-}
-
-// Its last use is over. The tables count it as gone from then on; a copy out holds its memory until it ends.
-void GapWalk::MeetOnHost(const GapTables::Event& event) {
-  const std::size_t value = Index(tables_.gaps[Index(event.gap)].value);
-  EndPoint(event.op + 1);
-  AddAct(event);
-  if (event.kind == Kind::kOpen) {
-    walked_.copied[Index(event.gap)] = std::exchange(on_host_[value], std::uint8_t{1}) == 0 ? 1 : 0;
-  }
 }
 
 }  // namespace spillway

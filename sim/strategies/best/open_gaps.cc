@@ -1,7 +1,7 @@
 // Gaps with an open end: values that stay past their last use because a recomputation reads them later.
 //
 // Example: f2 reads X and makes Y. X is last read by b1, and Y is dropped before b1 and read by b0. If X stays until Y
-// is recomputed from it, X need not be recomputed. Y is recomputed before b0, or right after b1. Or X goes to the host.
+// is recomputed from it, X need not be recomputed. Y is recomputed before b0, or right after b1.
 //
 // Where Y is made from X by way of a small value M, M may be recomputed when X is read last, and wait in the place of X.
 #include <algorithm>
@@ -65,16 +65,12 @@ void GapTables::AddOpenGaps(const StepFacts& facts, Bytes capacity, Bytes small)
 void GapTables::AddAllOpenGaps(const StepFacts& facts) {
   const std::vector<Served> all = AllServed(facts);
   std::map<std::pair<TensorId, OpId>, Bytes> reads;  // bytes recomputed before the op from the tensor
-  std::set<TensorId> read;
   for (const Served& served : all) {
     for (const TensorId t : served.sources) reads[{t, served.until}] += gaps[Index(served.gap)].bytes;
   }
   const std::size_t closed = gaps.size();
   for (const Served& served : all) {
-    for (const TensorId t : served.sources) {
-      read.insert(t);
-      AddOpenGapsFor(facts, served, t, reads[{t, served.until}]);
-    }
+    for (const TensorId t : served.sources) AddOpenGapsFor(facts, served, t, reads[{t, served.until}]);
   }
   const std::vector<OpId> changes = all.empty() ? std::vector<OpId>() : FirstChanges(*facts.tables().step);
   const std::size_t kept = gaps.size();
@@ -82,7 +78,6 @@ void GapTables::AddAllOpenGaps(const StepFacts& facts) {
     if (served.sources.size() > kMostSources) continue;
     for (const TensorId t : served.sources) AddGapsAgain(facts, t, served, changes[Index(t)]);
   }
-  for (const TensorId t : read) AddGapOnHost(facts, t);
   if (gaps.size() - kept <= MostMore(closed)) return;
   gaps.resize(kept);
   sources.clear();
@@ -144,21 +139,21 @@ void GapTables::AddOpenGapsFor(const StepFacts& facts, const Served& served, Ten
   if (within || smaller) AddOpenGap(facts, tensor, served.gap, served.until);
 }
 
-// Right after the last use of a larger value that it is made from, which need not stay then. Or where the gap's tensor is
-// recomputed: what it is made from leaves before that. `changes`: the op that changes what it would be made from.
+// Right after the last use of a larger value that it is made from, which need not stay then. `changes`: the op that changes
+// what it would be made from.
 void GapTables::AddGapsAgain(const StepFacts& facts, TensorId tensor, const Served& served, OpId changes) {
   const StepTables& step = facts.tables();
   if (step.uses.writers[Index(tensor)].empty()) return;
   const std::set<TensorId> from = Sources(step, served.until).Of(tensor, served.until - 1);
   std::set<OpId> moments;
   for (const TensorId t : from) {
-    moments.insert(served.until);
     if (step.bytes[Index(tensor)] < step.bytes[Index(t)]) moments.insert(step.last_use[Index(t)] + 1);
   }
   for (const OpId again : moments) {
-    const bool late = again > step.last_use[Index(tensor)] + 1 && again > gaps[Index(served.gap)].after;
+    const bool after = again > step.last_use[Index(tensor)] + 1 && again > gaps[Index(served.gap)].after;
+    const bool between = after && again < served.until;
     const bool same = changes == kNoOp || changes >= again;
-    if (late && same && step.step->MayRecompute(tensor, again)) AddGapAgain(facts, tensor, served, again);
+    if (between && same && step.step->MayRecompute(tensor, again)) AddGapAgain(facts, tensor, served, again);
   }
 }
 
@@ -169,16 +164,11 @@ void GapTables::AddGapAgain(const StepFacts& facts, TensorId tensor, const Serve
   if (!may_stay(tensor) || !std::all_of(from.begin(), from.end(), may_stay)) return;
   AddOpenGap(facts, tensor, served.gap, served.until);
   gaps.back().again = again;
-  const auto row = static_cast<std::int32_t>(gaps.size()) - 1;
-  const Rows dying = {static_cast<std::int32_t>(sources.size()), 0};
+  const auto begin = static_cast<std::int32_t>(sources.size());
   for (const TensorId t : from) {
-    if (step.last_use[Index(t)] + 1 == again) {
-      sources.push_back(ValueOf(facts, t));
-    } else {
-      AddOpenGap(facts, t, row, again);
-    }
+    if (step.last_use[Index(t)] + 1 == again) sources.push_back(ValueOf(facts, t));
   }
-  gaps[Index(row)].dying = {dying.begin, static_cast<std::int32_t>(sources.size())};
+  gaps.back().dying = {begin, static_cast<std::int32_t>(sources.size())};
 }
 
 bool GapTables::MayStayOpen(const StepFacts& facts, TensorId tensor) const {
@@ -193,22 +183,6 @@ void GapTables::AddOpenGap(const StepFacts& facts, TensorId tensor, std::int32_t
   gap.may_recompute = true;
   gap.serves = served;
   gap.until = until;
-  gaps.push_back(gap);
-}
-
-// It may be off the device before its last use where it has other gaps.
-void GapTables::AddGapOnHost(const StepFacts& facts, TensorId tensor) {
-  if (!MayStayOpen(facts, tensor)) return;
-  const StepTables& step = facts.tables();
-  Gap gap{.tensor = tensor, .after = step.last_use[Index(tensor)]};
-  const auto has_tensor = [tensor](const Gap& other) { return !other.IsOpen() && other.tensor == tensor; };
-  const bool moves = std::any_of(gaps.begin(), gaps.end(), has_tensor);
-  gap.made = moves ? gap.after : LastWriterUntil(gap.after, tensor, *step.step, step.uses);
-  if (gap.made == kNoOp) gap.made = gap.after;
-  gap.value = ValueOf(facts, tensor);
-  gap.bytes = step.bytes[Index(tensor)];
-  gap.may_swap = true;
-  gap.out = facts.costs().Copy(step.step->tensors[Index(tensor)].bytes, Direction::kDeviceToHost, step.device).time;
   gaps.push_back(gap);
 }
 
