@@ -14,18 +14,9 @@ namespace {
 
 struct Counted {
   int cases = 0, optimal = 0, missed = 0;
-  int open = 0, on_host = 0;  // plans with an open gap that is recomputed, or swapped
-  double apart = 0;           // sum of relative distances
+  int open = 0;      // plans with an open gap
+  double apart = 0;  // sum of relative distances
 };
-
-void CountOpenGaps(const Plan& plan, Counted& counted) {
-  const auto has = [&plan](GapAction action) {
-    return std::any_of(plan.gaps.begin(), plan.gaps.end(),
-                       [action](const GapDecision& gap) { return gap.IsOpen() && gap.action == action; });
-  };
-  counted.open += has(GapAction::kRecompute) ? 1 : 0;
-  counted.on_host += has(GapAction::kSwap) ? 1 : 0;
-}
 
 void CompareIn(DrawnRecording& r, Bytes capacity, bool swap, Nanos optimum, Counted& counted) {
   const Planned planned = r.Best(capacity, swap);
@@ -46,7 +37,10 @@ void CompareIn(DrawnRecording& r, Bytes capacity, bool swap, Nanos optimum, Coun
   if (planned.bound) CHECK(planned.bound->time <= optimum);
   counted.optimal += e.step_time == optimum ? 1 : 0;
   counted.apart += static_cast<double>(e.step_time) / static_cast<double>(optimum) - 1;
-  CountOpenGaps(planned.plan, counted);
+  counted.open += std::any_of(planned.plan.gaps.begin(), planned.plan.gaps.end(),
+                              [](const GapDecision& gap) { return gap.IsOpen(); })
+                      ? 1
+                      : 0;
 }
 
 // In each memory from that of the largest op to that of all values.
@@ -85,16 +79,15 @@ Counted CompareCopies(const Runtime& runtime, std::int32_t ops, std::uint64_t fi
 }
 
 std::string Text(const char* what, const Counted& c) {
-  return fmt::format(
-      "{}: {} of {} optimal, {} without a plan, {:.2f} % apart on average; open gaps: {} kept, {} copied\n", what,
-      c.optimal, c.cases, c.missed, c.cases > 0 ? 100 * c.apart / c.cases : 0, c.open, c.on_host);
+  return fmt::format("{}: {} of {} optimal, {} without a plan, {:.2f} % apart on average; {} with open gaps\n", what,
+                     c.optimal, c.cases, c.missed, c.cases > 0 ? 100 * c.apart / c.cases : 0, c.open);
 }
 
 TEST_CASE("best against the exact optimum of small recorded steps, by live bytes") {
   const Counted counted = CompareRecomputation(Live(), 1, Cases<std::uint64_t>(40, 300));
   INFO(Text("live bytes", counted));
   CHECK(counted.cases > Cases(15, 100));
-  CHECK(counted.optimal * 100 >= counted.cases * Cases(95, 97));
+  CHECK(counted.optimal * 100 >= counted.cases * 97);
   CHECK(counted.open > Cases(5, 30));
 }
 
@@ -102,14 +95,14 @@ TEST_CASE("best against the exact optimum of small recorded steps, with addresse
   const Counted counted = CompareRecomputation(RuntimeByName("arena"), 1, Cases<std::uint64_t>(20, 300));
   INFO(Text("addresses", counted));
   CHECK(counted.cases > Cases(8, 100));
-  CHECK(counted.optimal * 100 >= counted.cases * Cases(90, 97));
+  CHECK(counted.optimal * 100 >= counted.cases * 97);
 }
 
 TEST_CASE("best against the exact optimum of small recorded steps, with copies") {
   const Counted counted = CompareCopies(Live(), 6, 1, Cases<std::uint64_t>(8, 300));
   INFO(Text("copies", counted));
-  CHECK(counted.cases > Cases(4, 200));
-  CHECK(counted.optimal * 100 >= counted.cases * 60);
+  CHECK(counted.cases > Cases(4, 100));
+  CHECK(counted.optimal * 100 >= counted.cases * Cases(75, 90));
 }
 
 TEST_CASE("best against the exact optimum of further recorded steps, for the table of its page", "[.][figures]") {

@@ -129,6 +129,15 @@ OpId LastWriter(const GapTables& tables, const GapTables::Gap& gap) {
   return last;
 }
 
+// Made for the entries behind it.
+bool IsEarly(const Recomputation& entry) { return !entry.keep || entry.leaves_after != kNoOp; }
+
+// Whether the entry recomputes the tensor of that open gap ahead of what the gap serves.
+bool ComesBack(const GapTables& tables, const GapTables::Gap& gap, const Recomputation& entry) {
+  if (entry.before != gap.again || !IsEarly(entry) || entry.run != LastWriter(tables, gap)) return false;
+  return gap.again == gap.until || entry.leaves_after >= gap.until - 1;
+}
+
 // Decisions on gaps with an open end, one for each tensor, and the schedule of the recomputations that they serve.
 class OpenGaps {
  public:
@@ -149,9 +158,6 @@ class OpenGaps {
   }
 
  private:
-  // Made for the entries behind it.
-  static bool IsEarly(const Recomputation& entry) { return entry.leaves_after != kNoOp; }
-
   GapDecision& DecisionFor(TensorId tensor, OpId last_use) {
     GapDecision decision{.tensor = tensor, .after = last_use, .action = GapAction::kRecompute, .reason = reason_};
     return decisions_.try_emplace(tensor, std::move(decision)).first->second;
@@ -166,6 +172,7 @@ class OpenGaps {
   void ComeBack(const Recomputation& early) {
     for (Recomputation& entry : entries_) {
       if (!IsEarly(entry) || entry.before != early.before || entry.run != early.run) continue;
+      entry.keep = entry.keep || early.keep;
       entry.leaves_after = std::max(entry.leaves_after, early.leaves_after);
       return;
     }
@@ -177,7 +184,9 @@ class OpenGaps {
     if (gap.again == kNoOp) {
       Stay(gap.tensor, gap.after, gap.until - 1);
     } else {
-      ComeBack({.before = gap.again, .run = LastWriter(tables_, gap), .leaves_after = gap.until - 1});
+      Recomputation early{.before = gap.again, .run = LastWriter(tables_, gap), .keep = gap.again < gap.until};
+      if (early.keep) early.leaves_after = gap.until - 1;
+      ComeBack(early);
       for (std::int32_t row = gap.dying.begin; row < gap.dying.end; ++row) {
         Stay(tables_.TensorOf(tables_.sources[Index(row)]), gap.again - 1, gap.again - 1);
       }
@@ -241,9 +250,7 @@ GapChoices ChoicesOf(const GapTables& tables, const Plan& plan) {
   }
   for (std::size_t g = 0; g < tables.gaps.size(); ++g) {
     const GapTables::Gap& gap = tables.gaps[g];
-    const auto comes_back = [&](const Recomputation& entry) {
-      return entry.before == gap.again && entry.leaves_after >= gap.until - 1 && entry.run == LastWriter(tables, gap);
-    };
+    const auto comes_back = [&](const Recomputation& entry) { return ComesBack(tables, gap, entry); };
     if (gap.again != kNoOp && std::any_of(plan.recompute.begin(), plan.recompute.end(), comes_back))
       choices.gaps[g] = GapWay::kRecompute;
   }

@@ -139,21 +139,22 @@ void GapTables::AddOpenGapsFor(const StepFacts& facts, const Served& served, Ten
   if (within || smaller) AddOpenGap(facts, tensor, served.gap, served.until);
 }
 
-// Right after the last use of a larger value that it is made from, which need not stay then. `changes`: the op that changes
-// what it would be made from.
+// Right after the last use of a value that it is made from: of a larger one, which need not stay then, or just before the
+// gap's tensor is recomputed. `changes`: the op that changes what it would be made from.
 void GapTables::AddGapsAgain(const StepFacts& facts, TensorId tensor, const Served& served, OpId changes) {
   const StepTables& step = facts.tables();
   if (step.uses.writers[Index(tensor)].empty()) return;
   const std::set<TensorId> from = Sources(step, served.until).Of(tensor, served.until - 1);
   std::set<OpId> moments;
   for (const TensorId t : from) {
-    if (step.bytes[Index(tensor)] < step.bytes[Index(t)]) moments.insert(step.last_use[Index(t)] + 1);
+    const OpId again = step.last_use[Index(t)] + 1;
+    const bool smaller = step.bytes[Index(tensor)] < step.bytes[Index(t)];
+    if (again == served.until || (again < served.until && smaller)) moments.insert(again);
   }
   for (const OpId again : moments) {
-    const bool after = again > step.last_use[Index(tensor)] + 1 && again > gaps[Index(served.gap)].after;
-    const bool between = after && again < served.until;
+    const bool late = again > step.last_use[Index(tensor)] + 1 && again > gaps[Index(served.gap)].after;
     const bool same = changes == kNoOp || changes >= again;
-    if (between && same && step.step->MayRecompute(tensor, again)) AddGapAgain(facts, tensor, served, again);
+    if (late && same && step.step->MayRecompute(tensor, again)) AddGapAgain(facts, tensor, served, again);
   }
 }
 
