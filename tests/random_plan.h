@@ -49,6 +49,20 @@ inline void StayForAWhile(const TrainingStep& step, Random& random, Plan& plan) 
   }
 }
 
+// Opens a gap behind the last use of about a third of what moves.
+inline void AddRandomOpenGaps(const TrainingStep& step, Random& random, Plan& plan) {
+  const Uses uses(step);
+  for (std::size_t t = 0; t < step.tensors.size(); ++t) {
+    if (uses.of[t].empty() || random.Below(3) != 0) continue;
+    GapDecision gap{.tensor = static_cast<TensorId>(t), .after = uses.of[t].back(), .reason = ""};
+    gap.action = random.Below(2) == 0 ? GapAction::kSwap : GapAction::kRecompute;
+    if (random.Below(4) != 0) gap.leaves_after = random.Between(gap.after, static_cast<OpId>(step.ops.size()) - 1);
+    if (gap.action == GapAction::kSwap) gap.out_after = gap.after;
+    plan.gaps.push_back(gap);
+  }
+  EraseMistaken(PlanMistake::Where::kGap, step, plan, plan.gaps);
+}
+
 // Entries of a schedule for about half of the gaps that are recomputed, up to two each, at any moment within the gap, and
 // for some values that no op uses any more. Some compute what nobody wants.
 inline void AddRandomEntries(const TrainingStep& step, Random& random, Plan& plan) {

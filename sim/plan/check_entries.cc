@@ -104,28 +104,9 @@ class EntryChecker {
     return any;
   }
 
-  // The first op behind forward that writes the tensor or anything that it takes; kNoOp: none does.
   OpId ChangesOf(TensorId tensor) {
-    if (changes_.empty()) FindChanges();
+    if (changes_.empty()) changes_ = FirstChanges(step_);
     return changes_[Index(tensor)];
-  }
-
-  void FindChanges() {
-    changes_.assign(step_.tensors.size(), kNoOp);
-    const auto note = [this](TensorId t, OpId op) {
-      OpId& changes = changes_[Index(t)];
-      if (op != kNoOp && (changes == kNoOp || op < changes)) changes = op;
-    };
-    for (OpId op = 0; op < static_cast<OpId>(step_.ops.size()); ++op) {
-      if (step_.IsForward(op)) continue;
-      for (const TensorId t : step_.ops[Index(op)].writes) note(t, op);
-    }
-    for (const Op& op : step_.ops) {
-      if (op.pass != Pass::kForward) continue;
-      for (const TensorId source : op.reads) {
-        for (const TensorId t : op.writes) note(t, changes_[Index(source)]);
-      }
-    }
   }
 
   // Where results of the entry's op are recomputed: "only 'x' missing between 'a' and 'b'".
@@ -156,6 +137,25 @@ OpId LastWriterUntil(OpId until, TensorId tensor, const TrainingStep& step, cons
     if (op <= until && Contains(step.ops[Index(op)].writes, tensor)) last = op;
   }
   return last;
+}
+
+std::vector<OpId> FirstChanges(const TrainingStep& step) {
+  std::vector<OpId> changes(step.tensors.size(), kNoOp);
+  const auto note = [&changes](TensorId t, OpId op) {
+    OpId& first = changes[Index(t)];
+    if (op != kNoOp && (first == kNoOp || op < first)) first = op;
+  };
+  for (OpId op = 0; op < static_cast<OpId>(step.ops.size()); ++op) {
+    if (step.IsForward(op)) continue;
+    for (const TensorId t : step.ops[Index(op)].writes) note(t, op);
+  }
+  for (const Op& op : step.ops) {
+    if (op.pass != Pass::kForward) continue;
+    for (const TensorId source : op.reads) {
+      for (const TensorId t : op.writes) note(t, changes[Index(source)]);
+    }
+  }
+  return changes;
 }
 
 std::vector<PlanMistake> EntryMistakes(const Plan& plan, const TrainingStep& step, const Uses& uses) {

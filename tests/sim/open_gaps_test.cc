@@ -3,79 +3,21 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
-#include <numeric>
 
-#include "model/recorded/recorded_step.h"
 #include "model/util/random.h"
 #include "sim/evaluate/oracle.h"
 #include "sim/plan/runtime.h"
-#include "sim/planning/problem.h"
 #include "sim/program/layout/layout.h"
 #include "sim/program/lower/lower.h"
-#include "sim/strategies/strategies.h"
 #include "sim/verify/verify.h"
 #include "tests/deep.h"
 #include "tests/random_plan.h"
 #include "tests/recorded_text.h"
-#include "tests/sim/exact_recompute.h"
+#include "tests/sim/drawn_recording.h"
 #include "tests/step_builder.h"
 
 namespace spillway {
 namespace {
-
-// A recording of ops that each write one value of some units, drawn: forward ops read up to three earlier results,
-// backward ops the one before them and up to two results of forward.
-std::string DrawnText(std::uint64_t seed) {
-  Random random(seed);
-  const std::int32_t forward = random.Between(3, 4), ops = 6;
-  std::string text = R"({"graph": "drawn", "source": {"assumed": "drawn"}, "error": 0, "nodes": [)";
-  for (std::int32_t n = 0; n < ops; ++n) {
-    std::vector<std::string> deps;
-    if (n > 0) deps.push_back(fmt::format("\"v{}\"", n - 1));
-    for (std::uint32_t k = random.Below(3); k > 0 && n > 1; --k) {
-      const std::string dep = fmt::format("\"v{}\"", random.Below(static_cast<std::uint32_t>(std::min(n, forward))));
-      if (std::find(deps.begin(), deps.end(), dep) == deps.end()) deps.push_back(dep);
-    }
-    text += fmt::format(
-        R"({}{{"id": "n{}", "op": "x"{}, "ns": {}, "deps": [{}], "results": [{{"id": "v{}", "bytes": {}}}]}})",
-        n > 0 ? ", " : "", n, n >= forward ? ", \"pass\": \"backward\"" : "", 512 * random.Between(1, 6),
-        fmt::join(deps, ", "), n, kAllocationUnit * random.Between(1, 4));
-  }
-  return text + "]}";
-}
-
-struct Recorded {
-  Recorded(const std::string& text, const Runtime& runtime)
-      : recorded(ReadRecordedStep(ParseDocument(text, "drawn.json"))), costs(machine, {}, recorded) {
-    problem = {.step = &recorded->step, .costs = &costs, .use_runtime = true, .runtime = runtime};
-    for (const Op& op : recorded->step.ops) times.push_back(costs.Kernel(LaunchOf(op), 0).time);
-  }
-  Recorded(const Recorded&) = delete;
-  const TrainingStep& step() const { return recorded->step; }
-  Nanos Optimum(Bytes capacity) const {
-    const bool addresses = problem.runtime.memory == MemoryModel::kArena;
-    return ExactRecompute(step(), times, capacity, addresses).Optimum();
-  }
-  Nanos Kernels() const { return std::accumulate(times.begin(), times.end(), Nanos{0}); }
-  Planned Best(Bytes capacity) {
-    problem.capacity = capacity;
-    problem.parameters = {};
-    problem.parameters.Set("swap", false);
-    return StrategyByName("best").plan(problem);
-  }
-
-  Machine machine = LoadMachine("unit");
-  std::shared_ptr<const RecordedStep> recorded;
-  RecordedCosts costs;
-  Problem problem;
-  std::vector<Nanos> times;
-};
-
-Runtime Live() {
-  Runtime runtime = RuntimeByName("paging");
-  runtime.copy_streams = 2;
-  return runtime;
-}
 
 // f0 writes a, f1 writes m from a, f2 writes y from m; b2 reads y, b1 reads m, b0 reads a and y. Units of memory; ns 1.
 struct Chain {
@@ -195,30 +137,16 @@ TEST_CASE("a gap with an open end is a line of the plan file") {
   CHECK(ParsePlan(text, "plan.yaml", c.step) == c.plan);
 }
 
-// Opens a gap behind the last use of about a third of what moves.
-void AddOpenGaps(const TrainingStep& step, Random& random, Plan& plan) {
-  const Uses uses(step);
-  for (std::size_t t = 0; t < step.tensors.size(); ++t) {
-    if (uses.of[t].empty() || random.Below(3) != 0) continue;
-    GapDecision gap{.tensor = static_cast<TensorId>(t), .after = uses.of[t].back(), .reason = ""};
-    gap.action = random.Below(2) == 0 ? GapAction::kSwap : GapAction::kRecompute;
-    if (random.Below(4) != 0) gap.leaves_after = random.Between(gap.after, static_cast<OpId>(step.ops.size()) - 1);
-    if (gap.action == GapAction::kSwap) gap.out_after = gap.after;
-    plan.gaps.push_back(gap);
-  }
-  EraseMistaken(PlanMistake::Where::kGap, step, plan, plan.gaps);
-}
-
 // verify throws std::logic_error where a plan that the rules accept computes something else.
 TEST_CASE("random plans of recorded steps with open gaps compute the step and are not below the bounds") {
   int plans = 0, open = 0;
   for (std::uint64_t seed = 1; seed <= Cases<std::uint64_t>(250, 1500); ++seed) {
     Runtime runtime = RuntimeByName(seed % 3 == 0 ? "paging" : "arena");
     runtime.copy_streams = 1 + static_cast<int>(seed % 2);
-    const Recorded r(seed % 4 == 0 ? DrawnText(seed) : RecordedText(seed).Draw(), runtime);
+    const DrawnRecording r(seed % 4 == 0 ? DrawnText(seed) : RecordedText(seed).Draw(), runtime);
     Random random(seed);
     Plan plan = RandomPlan(r.step(), runtime, 60, random);
-    AddOpenGaps(r.step(), random, plan);
+    AddRandomOpenGaps(r.step(), random, plan);
     AddRandomEntries(r.step(), random, plan);
     INFO("seed " << seed);
     REQUIRE(CheckPlan(plan, r.step()) == std::vector<std::string>{});
@@ -238,63 +166,6 @@ TEST_CASE("random plans of recorded steps with open gaps compute the step and ar
   }
   CHECK(plans > Cases(150, 900));
   CHECK(open > Cases(100, 600));
-}
-
-struct Counted {
-  int cases = 0, optimal = 0, open = 0, missed = 0;
-};
-
-// In each memory from that of the largest op to that of all values.
-void Compare(std::uint64_t seed, const Runtime& runtime, Counted& counted) {
-  const std::string text = DrawnText(seed);
-  INFO("seed " << seed << "\n" << text);
-  Recorded r(text, runtime);
-  for (Bytes units = 4; units <= 12; ++units) {
-    const Bytes capacity = units * kAllocationUnit;
-    const Nanos optimum = r.Optimum(capacity), kernels = r.Kernels();
-    if (optimum == kernels) break;  // nothing need be recomputed
-    const Planned planned = r.Best(capacity);
-    if (optimum == 0) {
-      CHECK_FALSE(planned.feasible);
-      continue;
-    }
-    INFO("in " << capacity << " bytes, the optimum takes " << optimum << " ns");
-    ++counted.cases;
-    if (!planned.feasible) {
-      ++counted.missed;
-      continue;
-    }
-    const Evaluation e = Evaluate(planned.plan, r.problem);
-    REQUIRE(e.feasible);
-    CHECK(e.step_time >= optimum);
-    CHECK(e.bounds.Best() <= optimum);
-    if (planned.bound) CHECK(planned.bound->time <= optimum);
-    counted.optimal += e.step_time == optimum ? 1 : 0;
-    counted.open += std::any_of(planned.plan.gaps.begin(), planned.plan.gaps.end(),
-                                [](const GapDecision& gap) { return gap.IsOpen(); })
-                        ? 1
-                        : 0;
-  }
-}
-
-Counted CompareAll(const Runtime& runtime, std::uint64_t graphs) {
-  Counted counted;
-  for (std::uint64_t seed = 1; seed <= graphs; ++seed) Compare(seed, runtime, counted);
-  return counted;
-}
-
-TEST_CASE("best against the exact optimum of small recorded steps, by live bytes") {
-  const Counted counted = CompareAll(Live(), Cases<std::uint64_t>(40, 300));
-  CHECK(counted.cases > Cases(15, 100));
-  CHECK(counted.optimal * 100 >= counted.cases * 92);  // the deep tier: 116 of 125
-  CHECK(counted.missed * 100 <= counted.cases * 4);
-  CHECK(counted.open > Cases(5, 30));
-}
-
-TEST_CASE("best against the exact optimum of small recorded steps, with addresses") {
-  const Counted counted = CompareAll(RuntimeByName("arena"), Cases<std::uint64_t>(20, 300));
-  CHECK(counted.cases > Cases(8, 100));
-  CHECK(counted.optimal * 100 >= counted.cases * 90);  // the deep tier: 120 of 125
 }
 
 }  // namespace

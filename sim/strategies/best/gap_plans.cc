@@ -1,5 +1,8 @@
 #include <algorithm>
 #include <map>
+#include <string>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "hw/text/lists.h"
@@ -76,6 +79,11 @@ std::uint8_t WayOf(const GapTables& tables, const OpDecision& decision) {
   return static_cast<std::uint8_t>(best - rows.begin);
 }
 
+// Whether the plan lets the tensor of that open gap stay.
+bool Serves(const GapTables::Gap& gap, const GapDecision& decision) {
+  return gap.again == kNoOp && decision.leaves_after != kNoOp && decision.leaves_after >= gap.until - 1;
+}
+
 // The ways of the op's recomputations where they are others than a plan without them has: of an op in parts the last one.
 std::vector<OpAgain> WaysAgain(const GapTables& tables, OpId op, std::uint8_t row, std::vector<std::uint8_t> again) {
   const GapTables::Op& o = tables.ops[Index(op)];
@@ -121,27 +129,77 @@ OpId LastWriter(const GapTables& tables, const GapTables::Gap& gap) {
   return last;
 }
 
-// What stays past its last use for gaps that are recomputed, until the last of them.
-void AddOpenGaps(const GapTables& tables, const GapChoices& choices, const std::string& reason, Plan& plan) {
-  std::map<TensorId, GapDecision> stays;
-  std::vector<std::int32_t> served;  // rows of open gaps
-  for (std::size_t g = 0; g < tables.gaps.size(); ++g) {
-    const GapTables::Gap& gap = tables.gaps[g];
-    if (gap.serves < 0 || choices.gaps[g] == GapWay::kKeep) continue;
-    if (choices.gaps[Index(gap.serves)] != GapWay::kRecompute) continue;
-    GapDecision& decision = stays.try_emplace(gap.tensor, DecisionOf(gap, GapWay::kRecompute, reason)).first->second;
-    decision.leaves_after = std::max(decision.leaves_after, gap.until - 1);
-    served.push_back(static_cast<std::int32_t>(g));
-  }
-  for (auto& [tensor, decision] : stays) plan.gaps.push_back(std::move(decision));
-  std::stable_sort(served.begin(), served.end(), [&tables](std::int32_t a, std::int32_t b) {
-    return tables.gaps[Index(a)].until < tables.gaps[Index(b)].until;
-  });
-  for (const std::int32_t g : served) {
-    const GapTables::Gap& gap = tables.gaps[Index(g)];
-    plan.recompute.push_back({.before = gap.until, .run = LastWriter(tables, tables.gaps[Index(gap.serves)])});
-  }
+// Made for the entries behind it.
+bool IsEarly(const Recomputation& entry) { return !entry.keep || entry.leaves_after != kNoOp; }
+
+// Whether the entry recomputes the tensor of that open gap ahead of what the gap serves.
+bool ComesBack(const GapTables& tables, const GapTables::Gap& gap, const Recomputation& entry) {
+  if (entry.before != gap.again || !IsEarly(entry) || entry.run != LastWriter(tables, gap)) return false;
+  return gap.again == gap.until || entry.leaves_after >= gap.until - 1;
 }
+
+// Decisions on gaps with an open end, one for each tensor, and the schedule of the recomputations that they serve.
+class OpenGaps {
+ public:
+  OpenGaps(const GapTables& tables, const GapChoices& choices, std::string reason)
+      : tables_(tables), choices_(choices), reason_(std::move(reason)) {}
+
+  void AddTo(Plan& plan) {
+    for (std::size_t g = 0; g < tables_.gaps.size(); ++g) {
+      const GapTables::Gap& gap = tables_.gaps[g];
+      if (gap.serves < 0 || choices_.gaps[g] == GapWay::kKeep) continue;
+      if (choices_.gaps[Index(gap.serves)] == GapWay::kRecompute) Serve(gap);
+    }
+    for (auto& [tensor, decision] : decisions_) plan.gaps.push_back(std::move(decision));
+    std::stable_sort(entries_.begin(), entries_.end(), [](const Recomputation& a, const Recomputation& b) {
+      return std::tuple(a.before, IsEarly(b)) < std::tuple(b.before, IsEarly(a));
+    });
+    plan.recompute.insert(plan.recompute.end(), entries_.begin(), entries_.end());
+  }
+
+ private:
+  GapDecision& DecisionFor(TensorId tensor, OpId last_use) {
+    GapDecision decision{.tensor = tensor, .after = last_use, .action = GapAction::kRecompute, .reason = reason_};
+    return decisions_.try_emplace(tensor, std::move(decision)).first->second;
+  }
+
+  void Stay(TensorId tensor, OpId last_use, OpId leaves_after) {
+    GapDecision& decision = DecisionFor(tensor, last_use);
+    decision.leaves_after = std::max(decision.leaves_after, leaves_after);
+  }
+
+  // Once for all that it serves.
+  void ComeBack(const Recomputation& early) {
+    for (Recomputation& entry : entries_) {
+      if (!IsEarly(entry) || entry.before != early.before || entry.run != early.run) continue;
+      entry.keep = entry.keep || early.keep;
+      entry.leaves_after = std::max(entry.leaves_after, early.leaves_after);
+      return;
+    }
+    entries_.push_back(early);
+  }
+
+  void Serve(const GapTables::Gap& gap) {
+    const GapTables::Gap& served = tables_.gaps[Index(gap.serves)];
+    if (gap.again == kNoOp) {
+      Stay(gap.tensor, gap.after, gap.until - 1);
+    } else {
+      Recomputation early{.before = gap.again, .run = LastWriter(tables_, gap), .keep = gap.again < gap.until};
+      if (early.keep) early.leaves_after = gap.until - 1;
+      ComeBack(early);
+      for (std::int32_t row = gap.dying.begin; row < gap.dying.end; ++row) {
+        Stay(tables_.TensorOf(tables_.sources[Index(row)]), gap.again - 1, gap.again - 1);
+      }
+    }
+    entries_.push_back({.before = gap.until, .run = LastWriter(tables_, served)});
+  }
+
+  const GapTables& tables_;
+  const GapChoices& choices_;
+  const std::string reason_;
+  std::map<TensorId, GapDecision> decisions_;
+  std::vector<Recomputation> entries_;
+};
 
 }  // namespace
 
@@ -171,10 +229,10 @@ Plan PlanOf(const Problem& problem, GapModel& model, const GapChoices& unsettled
   for (std::size_t g = 0; g < tables.gaps.size(); ++g) {
     const GapWay way = choices.gaps[g];
     if (tables.gaps[g].streamed) plan.gaps.push_back(StreamedDecision(tables.gaps[g], reason));
-    if (way == GapWay::kKeep || way == GapWay::kSwap || tables.gaps[g].serves >= 0) continue;
+    if (way == GapWay::kKeep || way == GapWay::kSwap || tables.gaps[g].IsOpen()) continue;
     plan.gaps.push_back(DecisionOf(tables.gaps[g], way, reason));
   }
-  AddOpenGaps(tables, choices, reason, plan);
+  OpenGaps(tables, choices, reason).AddTo(plan);
   return plan;
 }
 
@@ -185,10 +243,16 @@ GapChoices ChoicesOf(const GapTables& tables, const Plan& plan) {
       const GapTables::Gap& gap = tables.gaps[g];
       if (gap.streamed || gap.tensor != decision.tensor || gap.before != decision.before) continue;
       const bool swaps = decision.action == GapAction::kSwap;
-      if (gap.serves >= 0 && (swaps || decision.Leaves() < gap.until - 1)) continue;
+      if (gap.serves >= 0 && (swaps || !Serves(gap, decision))) continue;
       if (!swaps && !gap.may_recompute) continue;
       choices.gaps[g] = swaps ? GapWay::kSwap : decision.keep_passed ? GapWay::kRecompute : GapWay::kRecomputeAnew;
     }
+  }
+  for (std::size_t g = 0; g < tables.gaps.size(); ++g) {
+    const GapTables::Gap& gap = tables.gaps[g];
+    const auto comes_back = [&](const Recomputation& entry) { return ComesBack(tables, gap, entry); };
+    if (gap.again != kNoOp && std::any_of(plan.recompute.begin(), plan.recompute.end(), comes_back))
+      choices.gaps[g] = GapWay::kRecompute;
   }
   for (const OpDecision& decision : plan.ops) {
     if (decision.streamed.empty() && !decision.tiles.Any()) choices.ops[Index(decision.op)] = WayOf(tables, decision);

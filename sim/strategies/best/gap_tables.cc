@@ -38,7 +38,7 @@ GapTables::GapTables(const StepFacts& facts, BackwardUnits units, Bytes capacity
   AddWays(facts, capacity, looked_at);
   AddMemory(facts);
   AddGaps(facts, capacity, small);
-  if (groups.empty()) AddOpenGaps(facts);
+  if (groups.empty()) AddOpenGaps(facts, capacity, small);
   AddRooms(capacity);
   AddEvents(facts, units);
   AddSources(facts);
@@ -132,7 +132,8 @@ void GapTables::AddGapsOf(const StepFacts& facts, TensorId tensor, const std::ve
     if (unfinished || written_only || HasTiles(tensor, before)) continue;
     if (!MayCarryGap(carried_, step, after, before)) continue;
     const OpId begin = ops[Index(after)].group_last + 1, end = ops[Index(before)].group_first;
-    if (begin > end || over_before[Index(end)] == over_before[Index(begin)]) continue;
+    const bool fits = begin > end || over_before[Index(end)] == over_before[Index(begin)];
+    if (fits && !IsOverTightRerun(after, before)) continue;
     Gap gap{.tensor = tensor, .after = after, .before = before, .made = LastWriter(step, uses, tensor, after)};
     // In a group of forward ops what it would be made from may be made by them.
     const bool fused_forward = step.IsForward(before) && before != ops[Index(before)].group_first;
@@ -217,8 +218,9 @@ void GapTables::AddEvents(const StepFacts& facts, BackwardUnits units) {
   for (std::int32_t g = 0; g < Size(gaps); ++g) {
     const Gap& gap = gaps[Index(g)];
     if (gap.serves >= 0) {
+      const bool again = gap.again != kNoOp;
       events.push_back({gap.until, Event::Kind::kServe, g});
-      events.push_back({gap.after, Event::Kind::kOpen, g});
+      events.push_back({again ? gap.again : gap.after, again ? Event::Kind::kAgain : Event::Kind::kOpen, g});
       continue;
     }
     const OpId close = ops[Index(gap.before)].group_first, open = ops[Index(gap.after)].group_last;

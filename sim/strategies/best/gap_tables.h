@@ -2,7 +2,8 @@
 // machine.
 //
 //   gap      the time between two consecutive uses of a tensor that may move, if some op in between does not fit into
-//            the memory with everything kept. Over a gap the tensor is kept, swapped or recomputed.
+//            the memory with everything kept, or some recomputation in it. Over a gap the tensor is kept, swapped or
+//            recomputed.
 //   value    a tensor that has gaps, or that a recomputation may have to make on its way
 //   writer   a forward op that makes a value, with the other tensors that it reads and makes
 //   way      how an op may run: its time and workspace, whole or in parts along the batch
@@ -14,6 +15,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <set>
 #include <vector>
 
 #include "sim/evaluate/oracle.h"
@@ -66,17 +68,21 @@ struct GapTables {
     bool stale = false;     // the tensor was written since its previous gap: the copy on the host is out of date
     bool may_swap = false, may_recompute = false;
     bool streamed = false;  // the gap ends in a group that copies the tensor in part by part: always swapped
-    // A gap with an open end, `after` being the last use: the row of the gap whose tensor is recomputed before op
-    // `until`, for which this one stays until then if it is kRecompute; -1: any other gap. kKeep: it does not stay.
+    // A gap with an open end: `after` is the last use, `before` is kNoOp. kKeep: the tensor is dropped after it.
+    //   serves, until            kRecompute: it stays until the gap of row `serves` is recomputed before op `until`
+    //   serves, until, again     kRecompute: it is recomputed before op `again`, from `dying` values whose last use is the op
+    //                            just before that, and stays until `until`
     std::int32_t serves = -1;
-    OpId until = kNoOp;
+    OpId until = kNoOp, again = kNoOp;
+    Rows dying{};  // of `sources`
+    bool IsOpen() const { return before == kNoOp; }
   };
   struct Value {
     Bytes bytes = 0;
     OpId last = kNoOp;  // its last use
     Rows writers{};     // in the order of the step
     bool on_host = false, transient = false;
-    Nanos in = 0;  // of its swap-in, alone
+    Nanos in = 0;  // of a copy in for a recomputation, alone
   };
   struct Writer {
     OpId op = kNoOp;
@@ -107,6 +113,7 @@ struct GapTables {
       kUpload,   // before the op: a tensor that the step begins with on the host is copied in, for its first reader
       kBarrier,  // before the op: backward begins
       kRoom,     // before the op: the live memory has fallen, so that swap-ins find room
+      kAgain,    // before the op: the tensor of an open gap is recomputed (Gap::again)
       kServe,    // before the op: the gap that an open one serves is recomputed, and its tensor leaves
       kUnit,     // before the op: a backward unit begins in which the gap ends
       kClose,    // before the op: the gap ends
@@ -123,7 +130,9 @@ struct GapTables {
     return std::any_of(ways.begin(), ways.end(), [](const Way& way) { return way.division >= 0; });
   }
 
-  std::vector<Gap> gaps;  // by `after`
+  TensorId TensorOf(std::int32_t value) const { return tensors_[Index(value)]; }
+
+  std::vector<Gap> gaps;  // by `after`, then those with an open end
   std::vector<Value> values;
   std::vector<Writer> writers;
   std::vector<std::int32_t> sources;  // Writer::inputs, others
@@ -152,15 +161,30 @@ struct GapTables {
   void AddMemory(const StepFacts& facts);
   void AddGaps(const StepFacts& facts, Bytes capacity, Bytes small);
   void AddGapsOf(const StepFacts& facts, TensorId tensor, const std::vector<std::int32_t>& over_before);
-  void AddOpenGaps(const StepFacts& facts);
-  void AddOpenGapsFor(const StepFacts& facts, std::int32_t served);
+  void AddOpenGaps(const StepFacts& facts, Bytes capacity, Bytes small);
+  void AddAllOpenGaps(const StepFacts& facts);
+  struct Served {
+    std::int32_t gap = -1;  // is recomputed
+    OpId until = kNoOp;     // before this op
+    std::set<TensorId> sources{};
+  };
+  OpId FirstNeeded(const StepFacts& facts, const Gap& gap) const;
+  std::vector<Served> AllServed(const StepFacts& facts) const;
+  void AddOpenGapsFor(const StepFacts& facts, const Served& served, TensorId tensor, Bytes served_bytes);
+  void AddGapsAgain(const StepFacts& facts, TensorId tensor, const Served& served, OpId changes);
+  void AddGapAgain(const StepFacts& facts, TensorId tensor, const Served& served, OpId again);
+  bool MayStayOpen(const StepFacts& facts, TensorId tensor) const;
   void AddOpenGap(const StepFacts& facts, TensorId tensor, std::int32_t served, OpId until);
+  bool FindTightReruns(const StepFacts& facts, Bytes capacity);
+  bool IsOverTightRerun(OpId after, OpId before) const;
   void AddEvents(const StepFacts& facts, BackwardUnits units);
   void AddRooms(Bytes capacity);
   void AddSources(const StepFacts& facts);
   void AddWriter(const StepFacts& facts, OpId op, TensorId tensor);
   std::int32_t ValueOf(const StepFacts& facts, TensorId tensor);
 
+  // By op: the number of ops up to it before which a recomputation for open gaps does not fit; empty: none.
+  std::vector<std::int32_t> tight_until_;
   CarriedGaps carried_ = CarriedGaps::kAny;
   std::vector<std::int32_t> value_of_;  // by tensor, -1: none
   std::vector<TensorId> tensors_;       // by value

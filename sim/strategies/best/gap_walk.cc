@@ -120,20 +120,6 @@ void GapWalk::Meet(const GapTables::Event& event) {
   if (event.kind == Kind::kOpen) Open(event.gap);
 }
 
-// It stays beyond its last use, up to where what it serves is recomputed.
-void GapWalk::MeetOpen(const GapTables::Event& event) {
-  const GapTables::Gap& gap = tables_.gaps[Index(event.gap)];
-  const GapTables::Gap& served = tables_.gaps[Index(gap.serves)];
-  if (gaps_[gap.serves] != GapWay::kRecompute) return;
-  std::int32_t& stays = stays_[Index(gap.value)];
-  const bool opens = event.kind == Kind::kOpen;
-  EndPoint(opens ? event.op + 1 : event.op);
-  if (!opens && open_[Index(served.value)] == gap.serves) Fetch(served.value);
-  if (opens ? stays++ > 0 : --stays > 0) return;
-  passing_there_[Index(gap.value)] = opens ? 1 : 0;
-  away_ += opens ? -gap.bytes : gap.bytes;
-}
-
 // It is away from its gap on, which the tables count, and comes in while the ops run.
 void GapWalk::MeetStreamed(const GapTables::Event& event) {
   const GapTables::Gap& gap = tables_.gaps[Index(event.gap)];

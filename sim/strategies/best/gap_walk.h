@@ -76,7 +76,9 @@ class GapWalk {
   Bytes NeedOf(OpId op);
   void Meet(const GapTables::Event& event);
   void MeetStreamed(const GapTables::Event& event);
+  // Of gaps with an open end: gap_walk_open.cc.
   void MeetOpen(const GapTables::Event& event);
+  void RunAgainEarly(const GapTables::Gap& gap);
   void AddAct(const GapTables::Event& event);
   void Open(std::int32_t gap);
   bool IsThere(std::int32_t value) const;
