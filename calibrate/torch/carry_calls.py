@@ -1,4 +1,5 @@
 """Calls that were caught, so that they can run again: operands by name, random state, one run without side effects."""
+import functools
 import weakref
 
 import torch
@@ -123,10 +124,36 @@ class Caught:
         args = [put_in(value, tensor_of) for value in args]
         kwargs = {name: put_in(value, tensor_of) for name, value in kwargs.items()}
         below = torch._C._AutoDispatchBelowAutograd()  # until it dies: some calls return more where gradients are enabled
-        with torch.set_grad_enabled(self.trains), self.state.put_back():
+        with torch.set_grad_enabled(self.trains), NoAutocast(), self.state.put_back():
             results = results_of(self.function(*args, **kwargs))
         del below
         return results
+
+
+def autocast_switches():
+    """(whether it is on, a setter) of autocast, for each kind of device. Before PyTorch 2.4 each has functions of its own."""
+    try:
+        torch.is_autocast_enabled("cpu")
+    except TypeError:
+        return [(torch.is_autocast_cpu_enabled, torch.set_autocast_cpu_enabled),
+                (torch.is_autocast_enabled, torch.set_autocast_enabled)]
+    return [(functools.partial(torch.is_autocast_enabled, kind), functools.partial(torch.set_autocast_enabled, kind))
+            for kind in ("cpu", "cuda")]
+
+
+class NoAutocast:
+    """A call was caught below autocast: its operands are cast already. The cache of cast weights stays as it is."""
+
+    SWITCHES = autocast_switches()
+
+    def __enter__(self):
+        self.off = [switch for on, switch in self.SWITCHES if on()]
+        for switch in self.off:
+            switch(False)
+
+    def __exit__(self, *_):
+        for switch in self.off:
+            switch(True)
 
 
 def put_in(value, tensor_of):

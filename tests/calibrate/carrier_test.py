@@ -13,6 +13,7 @@ import tempfile
 import torch
 
 import spillway_torch
+from carrier_behind import BEHIND
 from carrier_deviations import deviations_compute_the_same
 from carrier_hand import HAND
 from carrier_hand import plan_of as hand_plan
@@ -507,7 +508,7 @@ def the_cost_of_a_call_is_measured_and_planned_with(plans):
     assert "carry out no plan: the step fits as it is" in done.stderr and "1.00 ms a call" in done.stderr, done.stderr
 
 
-ALL = TESTS + TOLD + ([] if LEAN else ORDER + [deviations_compute_the_same])
+ALL = TESTS + TOLD + BEHIND + ([] if LEAN else ORDER + [deviations_compute_the_same])
 
 
 def main():

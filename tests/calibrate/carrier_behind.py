@@ -1,0 +1,89 @@
+"""What a loop does between two looks of the carrier: autocast around it, writes after a context, pieces that go on.
+
+Networks here are small, and plans made by hand. Tests for carrier_test.py.
+"""
+import contextlib
+
+import torch
+from torch import nn
+
+import spillway_torch
+from carrier_hand import plan_of
+
+BEHIND = []
+
+
+def behind(function):
+    BEHIND.append(function)
+    return function
+
+
+class Small(nn.Module):
+    """`kept`: what the user holds of a step."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = nn.Linear(8, 8), nn.Linear(8, 8)
+        self.kept = None
+
+
+class WithoutAutocast(Small):
+    def forward(self, x):
+        with torch.autocast("cpu", enabled=False):
+            return self.second(self.first(x).exp()).tanh()
+
+
+def loss_of(network, x):
+    return network(x).square().mean()
+
+
+def plan_with(make, before, **more):
+    """The plan of a step whose actions are `before`: by index of the call."""
+    plan = plan_of(make, spillway_torch.record, True)
+    return dict(plan, before={plan["calls"][index]["id"]: actions for index, actions in before.items()}, **more)
+
+
+def made_in(plan, phase):
+    """Indices of the calls of a phase, and the names of what they make."""
+    calls = [(index, call) for index, call in enumerate(plan["calls"]) if call["pass"] == phase]
+    return [index for index, _ in calls], [result["id"] for _, call in calls for result in call["results"] if "bytes" in result]
+
+
+def started(make):
+    torch.manual_seed(1)
+    return make().train(), torch.randn(6, 8)
+
+
+def gradients(network):
+    return [parameter.grad for parameter in network.parameters() if parameter.grad is not None]
+
+
+def same(plain, ours):
+    return len(plain) == len(ours) > 0 and all(torch.equal(a, b) for a, b in zip(plain, ours))
+
+
+def under_autocast(context, backward_inside):
+    network, x = started(WithoutAutocast)
+    with context:
+        with torch.autocast("cpu", torch.bfloat16):
+            loss = loss_of(network, x)
+            if backward_inside:
+                loss.backward()
+        if not backward_inside:
+            loss.backward()
+    return gradients(network)
+
+
+@behind
+def calls_run_again_as_they_were_cast(plans):
+    """Autocast around backward too, and a part of forward without it: the second run must not cast again."""
+    whole = plan_of(WithoutAutocast, spillway_torch.record, False)
+    (index, *_), names = made_in(whole, "backward")[0], made_in(whole, "forward")[1]
+    late = plan_with(WithoutAutocast, {index: [["leave", name] for name in names[:3]]}, host_bytes=0)
+    for inside in (False, True):
+        plain = under_autocast(contextlib.nullcontext(), inside)
+        for plan in (late, whole):
+            carrier = spillway_torch.apply(plan, device="cpu")
+            assert same(plain, under_autocast(carrier, inside)), inside
+            assert carrier.store.counts["replayed"] > 0
+        assert not torch.is_autocast_enabled() and not torch.is_autocast_cpu_enabled()
