@@ -5,6 +5,7 @@ import weakref
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from carry_notice import top_hooks
 from versions import LACKS
 
 
@@ -71,3 +72,24 @@ def leave_modes(mode, below):
     TorchDispatchMode.__exit__(mode, None, None, None)
     for each in reversed(above):
         torch.utils._python_dispatch._push_mode(each)
+
+
+def leave_hooks(hooks, below):
+    """Takes the pair of hooks for saved tensors off, also from under pairs that the loop pushed later.
+
+    If it is not there, then the pair `below` it has left since, and has popped ours in its own place.
+    """
+    taken, ours = [], False
+    while not ours and top_hooks(True) is not None:
+        taken.append(top_hooks(True))
+        torch._C._autograd._pop_saved_tensors_default_hooks()
+        ours = taken[-1][0] is hooks.pack_hook
+    if ours:
+        taken.pop()
+    elif LACKS["shown_hooks"]:
+        hooks.__exit__(None, None, None)
+    elif below is not None:
+        leaving = next((place for place, pair in enumerate(taken) if pair[0] is below[0]), None)
+        taken = [pair for place, pair in enumerate(taken) if place != leaving]
+    for pair in reversed(taken):
+        torch._C._autograd._push_saved_tensors_default_hooks(*pair)

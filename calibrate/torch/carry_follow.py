@@ -6,9 +6,10 @@ after a backward. What lives across that cut belongs to nobody in the next piece
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from carry_attach import Attaching, current_mode, leave_modes
+from carry_attach import Attaching, current_mode, leave_hooks, leave_modes
 from carry_buffers import Kept, Ticket, version_of
 from carry_making import Making
+from carry_notice import top_hooks
 from carry_storage import FOLLOWED, has_storage, key_of, overwritten_error
 from carry_store import Store
 from versions import running_backward
@@ -27,7 +28,7 @@ class Following(Attaching, Making, TorchDispatchMode):
         self.hooks = self.attached = self.forward_hook = None
         self.phase = running_backward()
         self.catches = False
-        self.below = None
+        self.below = self.hooks_below = None
         self.model = lambda: None
         self.store = Store(copies, empty_held, ran_again)
         self._fresh()
@@ -47,6 +48,7 @@ class Following(Attaching, Making, TorchDispatchMode):
             self.end()
         self._fresh()
         self.hooks = torch.autograd.graph.saved_tensors_hooks(self._pack, self._unpack)
+        self.hooks_below = top_hooks(True)
         self.hooks.__enter__()
         self.below = current_mode()
         try:
@@ -69,7 +71,8 @@ class Following(Attaching, Making, TorchDispatchMode):
         try:
             leave_modes(self, self.below)
         finally:
-            self.hooks.__exit__(None, None, None)
+            leave_hooks(self.hooks, self.hooks_below)
+            self.hooks_below = None
             self._close()
 
     def _close(self):

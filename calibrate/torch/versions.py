@@ -11,6 +11,8 @@ LACKS = {
     # 1.13: no number of the running backward. The sign there: `running_backward` below, which wraps
     # torch.autograd.backward and torch.autograd.grad for as long as a step is recorded.
     "graph_task": not hasattr(torch._C, "_current_graph_task_id"),
+    # 1.13: nothing shows the hooks for saved tensors that are on. So a context takes off the topmost.
+    "shown_hooks": not hasattr(torch._C._autograd, "_top_saved_tensors_default_hooks"),
     # 1.13: a fake mode refuses every real tensor, and gives the profiler's marks an argument too many.
     "real_beside_fake": tuple(int(part) for part in torch.__version__.split(".")[:2]) < (2, 0),
 }

@@ -487,6 +487,39 @@ def the_mode_alone_changes_nothing(folder):
         assert all(context["out"] == context["replayed"] == context["emptied"] == 0 for context in carrier.account.contexts)
 
 
+def top_hooks():
+    """The pair of hooks for saved tensors that autograd asks; PyTorch 1.13 does not show it."""
+    return torch._C._autograd._top_saved_tensors_default_hooks(True)
+
+
+@test
+def hooks_of_others_stay_on(folder):
+    """Those that the loop pushed inside of a context, those around the model alone, and those of another watcher."""
+    if OLD:
+        return
+    make, loss, draw, samples = NETWORKS["unet"]
+    networks = [make().train() for _ in range(2)]
+    watchers = [spillway_torch.watch(os.path.join(folder, "%d.json" % k), device="cpu") for k in range(2)]
+    for watcher, network in zip(watchers, networks):
+        watcher.attach(network)
+    x = draw(samples)[0]
+    with torch.autograd.graph.save_on_cpu():
+        networks[0](x)
+    watchers[0].end()
+    assert top_hooks() is None  # the loop popped ours, so we pop the loop's
+    kept = [network(x) for network in networks]
+    watchers[0].end()
+    assert top_hooks()[0].__self__ is watchers[1]
+    hooks = torch.autograd.graph.saved_tensors_hooks(lambda tensor: tensor, lambda tensor: tensor)
+    with hooks:
+        watchers[1].end()
+        assert top_hooks()[0] is hooks.pack_hook
+    assert top_hooks() is None and len(kept) == 2
+    for watcher in watchers:
+        watcher.detach()
+    assert nothing_left()
+
+
 def main():
     torch.set_num_threads(1)
     failed = 0
