@@ -146,13 +146,15 @@ class Watcher(Following):
         self._look_for_unseen(operands, written)
         self._catch(function, signature, args, kwargs, operands, written)
         self.call, count = [function, args, kwargs, [layout_of(tensor) for tensor in flat(args, kwargs)], None], len(piece.nodes)
-        result = self.call[4] = as_tensor(piece.clock.time(function, args, kwargs), function)
-        self._made(signature, read, operands, written, result, None, opaque)
+        try:
+            result = self.call[4] = as_tensor(piece.clock.time(function, args, kwargs), function)
+            self._made(signature, read, operands, written, result, None, opaque)
+        finally:
+            self.call = None  # holds nothing past an exception
         if len(piece.nodes) == count:
             piece.clock.forget()  # a view
         elif self.count:
             self.peak = max(self.peak, counted(self.store))
-        self.call = None
         return result
 
     def _look_for_unseen(self, operands, written):

@@ -3,6 +3,7 @@
 torch_record_test.sh runs this file on spillway_torch.py. SPILLWAY in the environment: the program, which plans.
 """
 import contextlib
+import gc
 import io
 import json
 import os
@@ -10,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import weakref
 
 import torch
 from torch import nn
@@ -518,6 +520,22 @@ def hooks_of_others_stay_on(folder):
     for watcher in watchers:
         watcher.detach()
     assert nothing_left()
+
+
+@test
+def a_call_that_fails_leaves_nothing_held(folder):
+    watcher = spillway_torch.watch(os.path.join(folder, "none.json"), device="cpu")
+    layer, x = nn.Linear(8, 8), torch.randn(2, 7)
+    weak = weakref.ref(x)
+    try:
+        with watcher:
+            layer(x)
+        raise AssertionError("shapes that do not fit")
+    except RuntimeError:
+        pass
+    del x
+    gc.collect()
+    assert watcher.call is None and weak() is None
 
 
 def main():
