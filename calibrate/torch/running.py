@@ -10,6 +10,7 @@ from recorder import Recorder
 from roles import classify, named_tensors, parameters_of, states_of
 
 LEAST_ERROR = 0.02  # a repetition a moment later says little about another day
+FEW, ERROR_OF_FEW = 3, 0.15  # fewer repetitions show no spread: what one step may be off on a busy machine
 WARM_UP, LISTED = 2, 3  # steps that do not count, and those that are listed
 
 
@@ -31,6 +32,8 @@ def one_step(found, forward, batch, update, clock, answer=None, on_call=None):
 
 def spread_of(times):
     """Of the sum of all nodes from one repetition to the next: the relative distance of a typical one from the median."""
+    if len(times) < FEW:
+        return ERROR_OF_FEW
     sums = sorted(sum(row) for row in times)
     middle = statistics.median(sums)
     if middle <= 0:

@@ -538,6 +538,30 @@ def a_call_that_fails_leaves_nothing_held(folder):
     assert watcher.call is None and weak() is None
 
 
+def recorded_in_place(watcher, network, batches, optimizer=None):
+    """The recording of a loop over `batches` under an attached watcher."""
+    optimizer = optimizer or torch.optim.SGD(network.parameters(), lr=0.1)
+    with contextlib.redirect_stderr(io.StringIO()):
+        watcher.attach(network)
+        for batch in batches:
+            network(batch).sum().backward()
+            optimizer.step()
+            optimizer.zero_grad()
+        watcher.finish()
+    with open(watcher.path) as file:
+        return json.load(file)
+
+
+@test
+def few_times_have_a_wide_error(folder):
+    """Of batches that grow, only the last step counts: no spread is known."""
+    for samples, steps in (((2, 3, 4, 5, 6, 7), 1), ((4,) * 6, 3)):
+        watcher = spillway_torch.watch(os.path.join(folder, "few.json"), device="cpu")
+        step = recorded_in_place(watcher, nn.Linear(8, 8).train(), [torch.randn(count, 8) for count in samples])
+        assert step["made"]["steps"] == steps and (step["error"] == 0.15 or steps > 1), (step["made"], step["error"])
+    assert spillway_torch.spread_of([[1.0, 2.0]] * 3) == 0.02
+
+
 def main():
     torch.set_num_threads(1)
     failed = 0
