@@ -42,11 +42,15 @@ def storage_of(tensor):
 
 
 class running_backward:
-    """Tells calls of backward from all others: `inside()`. A context, since PyTorch 1.13 needs a wrapper."""
+    """Tells calls of backward from all others: `inside()`. A context, since PyTorch 1.13 needs a wrapper.
+
+    There is one wrapper for all contexts, which may end in any order: it is there while somebody is inside of one.
+    """
+
+    _users, _plain, _ours = [], {}, {}
 
     def __init__(self):
         self._depth = 0
-        self._plain = {}
 
     if LACKS["graph_task"]:
         def inside(self):
@@ -56,23 +60,32 @@ class running_backward:
         def inside():
             return torch._C._current_graph_task_id() != -1
 
-    def _wrapped(self, plain):
+    @classmethod
+    def _wrapped(cls, plain):
         def counted(*args, **kwargs):
-            self._depth += 1
+            users = list(cls._users)
+            for each in users:
+                each._depth += 1
             try:
                 return plain(*args, **kwargs)
             finally:
-                self._depth -= 1
+                for each in users:
+                    each._depth -= 1
         return counted
 
     def __enter__(self):
         if LACKS["graph_task"]:
-            self._plain = {name: getattr(torch.autograd, name) for name in ("backward", "grad")}
-            for name, plain in self._plain.items():
-                setattr(torch.autograd, name, self._wrapped(plain))
+            self._users.append(self)
+            for name in ("backward", "grad"):
+                if name not in self._plain:
+                    self._plain[name] = getattr(torch.autograd, name)
+                    self._ours[name] = self._wrapped(self._plain[name])
+                    setattr(torch.autograd, name, self._ours[name])
         return self
 
     def __exit__(self, *error):
-        for name, plain in self._plain.items():
-            setattr(torch.autograd, name, plain)
-        self._plain = {}
+        if self in self._users:
+            self._users.remove(self)
+        for name in [] if self._users else list(self._plain):
+            if getattr(torch.autograd, name) is self._ours[name]:  # else somebody wrapped ours: it stays
+                setattr(torch.autograd, name, self._plain.pop(name))

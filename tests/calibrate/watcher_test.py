@@ -562,6 +562,29 @@ def few_times_have_a_wide_error(folder):
     assert spillway_torch.spread_of([[1.0, 2.0]] * 3) == 0.02
 
 
+@test
+def wrappers_of_backward_end_in_any_order(folder):
+    """As on PyTorch 1.13, where a wrapper tells what backward calls."""
+    lacks, plain = spillway_torch.LACKS["graph_task"], torch.autograd.backward
+    spillway_torch.LACKS["graph_task"] = True
+    first, second = spillway_torch.running_backward(), spillway_torch.running_backward()
+    depths, x = [], torch.ones(1, requires_grad=True)
+    result = x * 2
+    result.register_hook(lambda _: depths.append((first._depth, second._depth)))
+    try:
+        for _ in range(3):
+            first.__enter__()
+            second.__enter__()
+            result.backward(retain_graph=True)
+            first.__exit__()
+            result.backward(retain_graph=True)
+            second.__exit__()
+            assert torch.autograd.backward is plain
+    finally:
+        spillway_torch.LACKS["graph_task"] = lacks
+    assert depths == [(1, 1), (0, 1)] * 3, depths
+
+
 def main():
     torch.set_num_threads(1)
     failed = 0
