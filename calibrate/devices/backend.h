@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "calibrate/host/host_facts.h"
+#include "calibrate/host/host_memory.h"
 #include "calibrate/measure/plan.h"
 #include "calibrate/measure/profile.h"
 #include "calibrate/measure/run.h"
@@ -129,7 +130,7 @@ class DeviceBackend {
   // Bytes of the device's own memory in use by any process; -1: the device shares the process's memory.
   virtual Bytes DeviceBytes() { return -1; }
   // Bytes of memory that Programs could have now; -1: not told.
-  virtual Bytes FreeBytes() { return ReadFreeHostMemory(); }
+  virtual Bytes FreeBytes() { return AvailableMemory(); }
   virtual Bytes HostMemory() { return ReadHostMemory(); }  // some machines are given more while they run
   virtual double Load() { return ReadLoad(); }             // average number of threads that want a core; < 0: unknown
   // Up to which load nobody waits for a core while Programs run; < 0: unknown.

@@ -63,11 +63,6 @@ Bytes ReadHostMemory() {
   return pages > 0 && page > 0 ? static_cast<Bytes>(pages) * static_cast<Bytes>(page) : 0;
 }
 
-Bytes ReadFreeHostMemory() {
-  Bytes kibibytes = 0;
-  return std::istringstream(ValueOf("/proc/meminfo", "MemAvailable")) >> kibibytes ? kibibytes * kKiB : -1;
-}
-
 int OnlineCores() { return static_cast<int>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN))); }
 
 double ReadLoad() {

@@ -25,8 +25,6 @@ constexpr Bytes kUsualLastCache = 32 * kMiB, kUsualCoreCache = kMiB;
 // Of the machine, as the system has it at this moment: some virtual machines are given more after they have started. 0: it
 // does not say.
 Bytes ReadHostMemory();
-// What programs could still have of it without swapping (/proc/meminfo: MemAvailable); -1: it does not say.
-Bytes ReadFreeHostMemory();
 
 // Of the machine, whether or not this process may use them; at least 1.
 int OnlineCores();

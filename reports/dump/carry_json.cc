@@ -72,11 +72,13 @@ DumpObject ReadRecording(const std::string& text, std::size_t kind) {
 
 std::string CarryJson(const Evaluation& evaluation, const Plan& plan, const TrainingStep& step,
                       const std::string& recording, std::size_t kind, const DumpedPoint& point) {
-  if (const std::string why = NotCarried(std::max(plan.runtime.gaps, CarriedGaps::kAll), plan, step); !why.empty()) {
-    throw UserError(
-        fmt::format("this plan cannot be carried out in PyTorch: {}; --runtime torch plans what can be", why));
-  }
   const DumpObject recorded = ReadRecording(recording, kind);
+  const bool unseen = !recorded.value("unseen", DumpObject::array()).empty();  // then only saved tensors may leave
+  const CarriedGaps gaps = std::max(plan.runtime.gaps, unseen ? CarriedGaps::kSaved : CarriedGaps::kAll);
+  if (const std::string why = NotCarried(gaps, plan, step); !why.empty()) {
+    throw UserError(fmt::format("this plan cannot be carried out in PyTorch: {}; --runtime {} plans what can be", why,
+                                unseen ? "torch-saved" : "torch"));
+  }
   const Carried carried = CarriedOut(evaluation.program, step);
   DumpObject document = DumpHead("carry", point.network, step.batch, point.machine);
   document["strategy"] = plan.strategy;

@@ -58,7 +58,9 @@ std::string SourceLine(const std::vector<const ResultRow*>& rows) {
 std::string DividedText(const ResultRow& row) {
   if (row.plan.divided_kernels == 0) return "";
   return fmt::format(
-      "{} at batch {}: {} convolutions with tensors of 2^31 elements or more run in parts: {} divides them",
+      "{} at batch {}: {} convolutions with tensors of 2^31 elements or more run in parts, as cuDNN before 9.3 needs: "
+      "{} "
+      "divides them",
       row.strategy, row.batch, row.plan.divided_kernels, row.grouping.options);
 }
 

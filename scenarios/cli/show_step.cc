@@ -139,8 +139,8 @@ std::string OnGpuText(const RecordedStep& recorded, const Footprint& footprint) 
     table.Row({d.what, BytesOr(d.whole_step), BytesOr(d.update), BytesOr(d.maybe), BytesOr(d.less), d.source});
   }
   const GpuPeak peak = PeakOnGpu(recorded, footprint);
-  return fmt::format("\n{}peak there: {} to {}, where {} are recorded\n", table.Text(), FormatBytes(peak.low),
-                     FormatBytes(peak.high), FormatBytes(footprint.PeakBytes()));
+  return fmt::format("\n{}peak there by these assumptions: about {} to {}; {} are recorded\n", table.Text(),
+                     FormatBytes(peak.low), FormatBytes(peak.high), FormatBytes(footprint.PeakBytes()));
 }
 
 // Where the calls differ, from the two peaks alone.

@@ -17,7 +17,11 @@ const char* NotForReports(const ValidateAsked& asked) {
   if (asked.resume) return "--resume";
   if (asked.random_plans > 0) return "--random";
   if (!asked.scenarios.overrides.plan.empty()) return "--plan";
-  if (!asked.scenarios.overrides.machines.empty()) return "--machine";
+  const Overrides& overrides = asked.scenarios.overrides;
+  if (!overrides.machines.empty()) return "--machine";
+  if (!overrides.memory.empty()) return "--memory";
+  if (!overrides.strategies.empty()) return "--strategy";
+  if (!overrides.runtime.empty()) return "--runtime";
   return nullptr;
 }
 

@@ -75,7 +75,7 @@ Nanos PlainTime(const PreparedRun& run, const PointResult& best) {
 // What carrying a plan out costs, where the step fits without.
 std::string AdviceAgainst(const PreparedRun& run, const PointResult& best) {
   const Nanos plain = PlainTime(run, best);
-  if (plain == 0 || plain > best.row.times.step) return "";
+  if (plain == 0 || plain > best.row.times.step || best.plan.runtime.framework_time == 0) return "";
   return fmt::format("carry out no plan: the step fits as it is and takes {}; under the carrier {}, at {} a call\n",
                      FormatDuration(plain), FormatDuration(best.row.times.step),
                      FormatDuration(best.plan.runtime.framework_time));
@@ -87,7 +87,8 @@ void PlanWhatIsCarried(PreparedRun& run) {
     if (point.use_runtime || point.strategy == nullptr || !point.strategy->reads_runtime) continue;
     point.use_runtime = true;
     point.runtime = RuntimeByName("arena");
-    point.runtime.gaps = CarriedGaps::kAll;
+    const RecordedStep* const recorded = run.steps[point.step]->source->recorded.get();
+    point.runtime.gaps = recorded != nullptr && recorded->unseen ? CarriedGaps::kSaved : CarriedGaps::kAll;
   }
 }
 

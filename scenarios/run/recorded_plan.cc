@@ -59,7 +59,7 @@ void FitTorch(const RecordedStep& recorded, PreparedRecording& prepared) {
   const Runtime& torch = RuntimeByName("torch");
   const bool told = recorded.about.carried_call > 0;
   for (Point& point : prepared.run.points) {
-    if (!point.use_runtime || point.runtime != torch) continue;
+    if (!point.use_runtime || (point.runtime != torch && point.runtime != RuntimeByName("torch-saved"))) continue;
     if (told) point.runtime.framework_time = std::llround(recorded.about.carried_call);
     if (recorded.unseen) point.runtime.gaps = CarriedGaps::kSaved;
   }

@@ -21,7 +21,7 @@ std::string GapNotCarried(CarriedGaps gaps, const GapDecision& gap, const Traini
   if (!gap.samples.IsWhole()) return fmt::format("a section of '{}' is swapped", name);
   if (MayCarryGap(gaps, step, gap.after, gap.before)) return "";
   const std::string from = gap.after == kNoOp ? "the start" : OpName(step, gap.after);
-  if (gap.IsOpen()) return fmt::format("'{}' stays behind its last use {}", name, from);
+  if (gap.IsOpen()) return fmt::format("'{}' stays after its last use {}", name, from);
   return fmt::format("'{}' leaves between {} and {}", name, from, OpName(step, gap.before));
 }
 

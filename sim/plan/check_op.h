@@ -18,7 +18,7 @@ std::vector<std::string> OpMistakes(const OpDecision& decision, const TrainingSt
 // The last op up to `until` that writes the tensor; kNoOp: none does.
 OpId LastWriterUntil(OpId until, TensorId tensor, const TrainingStep& step, const Uses& uses);
 
-// By tensor: the first op behind forward that writes it, or anything that it is made from; kNoOp: none does.
+// By tensor: the first op after forward that writes it, or anything that it is made from; kNoOp: none does.
 std::vector<OpId> FirstChanges(const TrainingStep& step);
 
 // Entries of a schedule that compute nothing missing, what is unfinished, or what leaves behind its gap. `uses`: of the

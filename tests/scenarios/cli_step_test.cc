@@ -85,7 +85,7 @@ TEST_CASE("show step --html: a page with the memory by module, beside the same t
   CHECK(Contains(shown.out, "body.11"));
   CHECK(Contains(folder.Read("step.html"), "data-file=\"memory.json\""));
   CHECK(Contains(shown.out, "workspace of matrix products"));
-  CHECK(Contains(shown.out, "peak there: "));
+  CHECK(Contains(shown.out, "peak there by these assumptions: "));
   CHECK(Spillway({"show", "step", file, "--html", file}).status == 2);
   CHECK(Spillway({"show", "network", "vgg16", "--html", folder.Path("n.html")}).status == 2);
 }

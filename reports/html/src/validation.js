@@ -82,9 +82,11 @@ function summary(rows) {
   const trusted = rows.every((row) => row.trusted !== 0);
   const compared = rows.some((row) => row.numerics !== 'skipped');
   const numerics = compared ? `; ${bitwise} of ${rows.length} plans computed the same bits as in-core training${rounded.length > 0 ? `, ${rounded.length} within a relative difference of ${Math.max(...rounded).toPrecision(2)}` : ''}` : '';
-  const fits = rows.every((row) => row.measured_peak_bytes <= row.predicted_peak_bytes);
+  const counted = rows.filter((row) => row.measured_peak_bytes > 0);
+  const fits = counted.every((row) => row.measured_peak_bytes <= row.predicted_peak_bytes);
+  const peak = counted.length > 0 ? `The measured peak of memory is ${fits ? 'nowhere above' : 'somewhere ABOVE'} the predicted one` : 'No peak of memory was counted';
   return [trusted ? null : h('p', { class: 'warning' }, 'Do not trust these numbers: the machine was busy, or rounds of the same plan differed too much.'),
-    h('p', {}, h('b', {}, `Median error ${percent(median(sizes))}, worst ${percent(Math.max(...sizes))}`), ` over ${plans.length} measured strategies${rows.length > plans.length ? ` and ${rows.length - plans.length} random plans` : ''}. The measured peak of memory is ${fits ? 'nowhere above' : 'somewhere ABOVE'} the predicted one${numerics}.${chosenBy(plans)}`)];
+    h('p', {}, h('b', {}, `Median error ${percent(median(sizes))}, worst ${percent(Math.max(...sizes))}`), ` over ${plans.length} measured strategies${rows.length > plans.length ? ` and ${rows.length - plans.length} random plans` : ''}. ${peak}${numerics}.${chosenBy(plans)}`)];
 }
 
 /** @param {string} content validation.csv @param {string|null} falsification falsification.csv */

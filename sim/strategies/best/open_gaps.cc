@@ -52,13 +52,19 @@ class Sources {
 
 // Where a recomputation finds no room with everything kept, gaps over that moment get rows as well.
 void GapTables::AddOpenGaps(const StepFacts& facts, Bytes capacity, Bytes small) {
-  const std::vector<Gap> closed = gaps;
+  const std::size_t closed = gaps.size();
   AddAllOpenGaps(facts);
   if (!FindTightReruns(facts, capacity)) return;
+  const std::vector<Gap> first = gaps;
+  const std::vector<std::int32_t> first_sources = sources;
   gaps.clear();
   sources.clear();
   AddGaps(facts, capacity, small);
-  if (gaps.size() > closed.size() + MostMore(closed.size())) gaps = closed;
+  if (gaps.size() > closed + MostMore(closed)) {
+    gaps = first;
+    sources = first_sources;
+    return;
+  }
   AddAllOpenGaps(facts);
 }
 
