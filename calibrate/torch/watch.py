@@ -92,7 +92,7 @@ class Watcher(Following):
     def _piece_ends(self):
         piece, self.piece = self.piece, None
         piece.close()
-        if piece.backward and not self.broken:
+        if piece.backward and not piece.unended and not self.broken:
             self.seen.add(piece)
 
     def _weights_changed(self):
@@ -135,7 +135,9 @@ class Watcher(Following):
         read, operands, opaque = self._read(tensors)
         if signature.detaches:
             return self._detached(function, args)
-        self.backward_seen = self.backward_seen or backward
+        if backward:
+            self.backward_seen = True
+            self.piece.runs_backward()
         return self._recorded(signature, function, args, kwargs, read, operands, opaque)
 
     def _recorded(self, signature, function, args, kwargs, read, operands, opaque):

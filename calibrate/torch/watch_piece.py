@@ -1,4 +1,6 @@
 """One piece of a running loop, written down call by call: nodes and values as a recording has them."""
+import torch
+
 from calls import bytes_of, draws_again, draws_numbers, layout_of, scalars_of, tensors_in
 from carry_storage import key_of, untyped_of
 from clocks import HostClock, MemoryClock
@@ -34,11 +36,24 @@ class Piece:
             self.modules._begins(entering, ())
         self._lifetimes, self._roots, self._unclaimed = Lifetimes(), {}, []  # roots: Buffer by name
         self._read, self.backward = set(), False  # keys of the values' storages; whether backward was seen
+        self.unended = False  # a backward began and has not ended, or failed
 
     def _claim(self, module):
         for index in self._unclaimed:
             self.nodes[index]["module"] = module
         self._unclaimed = []
+
+    def runs_backward(self):
+        """In a call of backward. The engine calls back when it ends, and never when it fails."""
+        if not self.unended:
+            try:
+                torch.autograd.Variable._execution_engine.queue_callback(self._ended)
+                self.unended = True
+            except RuntimeError:
+                pass  # PyTorch 1.13: a call of `backward()` itself, before the engine runs
+
+    def _ended(self):
+        self.unended = False
 
     def ask(self):
         self._lifetimes.ask(len(self.nodes))

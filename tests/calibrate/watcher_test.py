@@ -585,6 +585,41 @@ def wrappers_of_backward_end_in_any_order(folder):
     assert depths == [(1, 1), (0, 1)] * 3, depths
 
 
+class Fails(torch.autograd.Function):
+    """Its backward does, while `broken` says so."""
+    broken = True
+
+    @staticmethod
+    def forward(context, x):
+        return x * 1
+
+    @staticmethod
+    def backward(context, gradient):
+        if Fails.broken:
+            raise RuntimeError("backward fails")
+        return gradient * 1
+
+
+@test
+def steps_whose_backward_fails_are_no_kind(folder):
+    """Attached, nothing tells the watcher of the exception."""
+    first, last = nn.Linear(8, 8), nn.Linear(8, 8)
+    network = nn.Sequential(first, last).train()
+    first.register_forward_hook(lambda _, inputs, result: Fails.apply(result))
+    watcher = spillway_torch.watch(os.path.join(folder, "fails.json"), device="cpu").attach(network)
+    for _ in range(6):
+        try:
+            network(torch.randn(2, 8)).sum().backward()
+            raise AssertionError("backward fails")
+        except RuntimeError:
+            pass
+    watcher.end()
+    assert not watcher.seen.by_calls and not watcher.done
+    Fails.broken = False
+    step = recorded_in_place(watcher, network, [torch.randn(2, 8) for _ in range(4)])
+    assert sum(node["op"] == "aten.mm.default" and node["pass"] == "backward" for node in step["nodes"]) == 3
+
+
 def main():
     torch.set_num_threads(1)
     failed = 0
