@@ -105,11 +105,14 @@ class Following(Attaching, Making, TorchDispatchMode):
         """
         if not self.open or (self.begun and not self.backward_seen):
             return
-        if module.training and torch.is_grad_enabled() and not self.phase.inside() and trains(module):
+        if self._in_training(module):
             if self.backward_seen and self.attached:
                 self.end()
             else:
                 self._forward_call()
+
+    def _in_training(self, module):
+        return module.training and torch.is_grad_enabled() and not self.phase.inside() and trains(module)
 
     def _forward_call(self):
         if self.backward_seen and not self.attached:

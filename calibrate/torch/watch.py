@@ -55,7 +55,8 @@ class Watcher(Following):
         self.entering = None
 
     def _forward_of(self, module, inputs):
-        if self.model() is None and self.open and not self.begun:  # a context without attach: its first module is the model
+        if self.model() is None and self.open and not self.begun and self._in_training(module):
+            # A context without attach: the first module that trains is the model, not a teacher.
             self.model, self.name = weakref.ref(module), self.name or type(module).__name__
             self.versions = None
         self.entering = module

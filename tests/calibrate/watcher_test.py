@@ -620,6 +620,25 @@ def steps_whose_backward_fails_are_no_kind(folder):
     assert sum(node["op"] == "aten.mm.default" and node["pass"] == "backward" for node in step["nodes"]) == 3
 
 
+@test
+def a_teacher_is_not_the_model(folder):
+    """A frozen network runs first in the context."""
+    teacher, network = nn.Linear(8, 8).requires_grad_(False).eval(), nn.Sequential(nn.Linear(8, 8), nn.Tanh()).train()
+    watcher = spillway_torch.watch(os.path.join(folder, "teacher.json"), device="cpu")
+    with contextlib.redirect_stderr(io.StringIO()):
+        for _ in range(4):
+            x = torch.randn(4, 8)
+            with watcher:
+                with torch.no_grad():
+                    wanted = teacher(x)
+                F.mse_loss(network(x), wanted).backward()
+        watcher.finish()
+    with open(watcher.path) as file:
+        step = json.load(file)
+    assert step["graph"] == "Sequential", step["graph"]
+    assert {"0.weight", "0.bias"} <= {value.get("name") for value in step["values"]}, step["values"]
+
+
 def main():
     torch.set_num_threads(1)
     failed = 0
