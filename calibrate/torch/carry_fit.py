@@ -10,6 +10,7 @@ from machine import memory_of_host
 from mistakes import SEVERAL, ancestors
 
 OF_ROOT = re.compile(r"\w*[A-Za-z_]\d+\.")  # what the recorder puts before names where it found several networks
+BESIDE = re.compile(r"tensor\d+")  # its names for learned tensors of no module
 
 
 def check_host(size):
@@ -37,10 +38,10 @@ def check_model(model, plan):
 
 
 def recorded_parameters(plan):
-    """By name: (bytes, shape, or None where no call shows it)."""
+    """Of modules, by name: (bytes, shape, or None where no call shows it)."""
     shapes = _shapes_of(plan)
     return {value["name"]: (value["bytes"], shapes.get(value["id"])) for value in plan.values.values()
-            if value.get("class") == "weight" and "name" in value}
+            if value.get("class") == "weight" and "name" in value and not BESIDE.fullmatch(value["name"])}
 
 
 def _shapes_of(plan):

@@ -639,6 +639,33 @@ def a_teacher_is_not_the_model(folder):
     assert {"0.weight", "0.bias"} <= {value.get("name") for value in step["values"]}, step["values"]
 
 
+def plan_of_nothing(step):
+    """A plan that follows the calls of a recording, and moves nothing."""
+    return {"format": "spillway-carry", "version": 1, "network": step["graph"], "strategy": "none", "capacity_bytes": 1,
+            "peak_bytes": 1, "step_time_ns": 1, "host_bytes": 0, "values": step["values"], "calls": step["nodes"], "before": {}}
+
+
+@test
+def a_learned_tensor_beside_the_network(folder):
+    """It has no place in the network to look for; another network is refused all the same."""
+    network, beside = nn.Sequential(nn.Linear(8, 8), nn.Tanh()).train(), nn.Parameter(torch.ones(1))
+    optimizer = torch.optim.SGD([*network.parameters(), beside], lr=0.1)
+
+    def update():
+        optimizer.step()
+        optimizer.zero_grad(set_to_none=True)
+
+    step = spillway_torch.record(lambda x: (network(x) * beside).square().mean(), [torch.randn(4, 8)], update, how="run",
+                                 repetitions=2)
+    assert any(value.get("name", "").startswith("tensor") for value in step["values"]), step["values"]
+    spillway_torch.apply(plan_of_nothing(step), device="cpu").attach(network).detach()
+    try:
+        spillway_torch.apply(plan_of_nothing(step), device="cpu").attach(nn.Sequential(nn.Linear(8, 9), nn.Tanh()))
+        raise AssertionError("another network")
+    except spillway_torch.PlanError as error:
+        assert "has shape [9, 8]" in str(error), error
+
+
 def main():
     torch.set_num_threads(1)
     failed = 0
