@@ -6,7 +6,7 @@ the sources that are not sound. Before a write, those that were made from the ol
 import torch
 
 from carry_buffers import Anchor
-from carry_storage import over, untyped_of
+from carry_storage import over, overwritten_error, untyped_of
 
 
 class Again:
@@ -81,6 +81,16 @@ class Again:
                     todo.append(operand)
         return sorted(seen.values(), key=lambda b: b.order)
 
+    def _exposed(self, buffer):
+        """Whether running it again reads bytes that the user may hold, and change where nobody looks.
+
+        Autograd itself refuses a backward after a write to what it saved. An anchor is no saved tensor.
+        """
+        read = [operand for made in self._missing(buffer) for call, _ in made.makers for operand in call.operands
+                if operand.buffer is not made and operand.tensor is None and operand.buffer.storage() is not None]
+        anchored = [anchor.buffer for reader in self.gone.values() for anchor in reader.anchors] if read else []
+        return any(operand.buffer.tickets == sum(operand.buffer is source for source in anchored) for operand in read)
+
     def _make(self, buffer, scratch):
         """Runs the calls that made the buffer, into a storage of its own or the user's emptied one."""
         if not buffer.makers:
@@ -90,6 +100,8 @@ class Again:
         def tensor_of(operand):
             if operand.buffer is buffer:
                 return operand.place.over(made)
+            if not operand.same():
+                raise overwritten_error((operand.place or operand.tensor).size)
             if operand.tensor is not None:
                 return operand.held()
             kept = scratch.get(id(operand.buffer))

@@ -164,16 +164,34 @@ class Store(Again):
 
     def close(self):
         """No storage that somebody holds stays empty. What no ticket wants forgets its calls, which hold memory."""
-        mistake = None
+        mistakes = []
         for buffer in list(self.by_key.values()):
             if buffer.away and buffer.emptied is not None and not buffer.emptied.expired():
-                try:
-                    self.storage_of(buffer)
-                except Exception as caught:  # out of memory, say: the others come back all the same
-                    mistake = mistake or caught
+                self._tried(self.storage_of, buffer, mistakes)
+        for buffer in self.by_key.values():
+            buffer.pinned = False
+            buffer.let_go()
+        for buffer in sorted(self.gone.values(), key=lambda b: b.order):
+            if buffer.away and buffer.tickets > 0 and buffer.host is None:
+                self._tried(self._secure, buffer, mistakes)
         self._forget()
-        if mistake is not None:
-            raise mistake
+        if mistakes:
+            raise mistakes[0]
+
+    def _tried(self, function, buffer, mistakes):
+        try:
+            function(buffer)
+        except Exception as caught:  # out of memory, say: the others come back all the same
+            mistakes.append(caught)
+
+    def _secure(self, buffer):
+        """To the host, where its sources may be overwritten unseen from now on."""
+        if not self._exposed(buffer):
+            return
+        self.storage_of(buffer)
+        self.out(buffer, True)
+        if buffer.host is not None:
+            self.leave(buffer)
 
     def _forget(self):
         wanted = [buffer for buffer in self.by_key.values() if buffer.tickets > 0]
@@ -184,7 +202,6 @@ class Store(Again):
                 kept.add(id(buffer))
                 wanted += operands_of(buffer)
         for buffer in self.by_key.values():
-            buffer.pinned = False
             buffer.readers = ()
             if id(buffer) not in kept:
                 buffer.makers = ()

@@ -33,6 +33,25 @@ class WithoutAutocast(Small):
             return self.second(self.first(x).exp()).tanh()
 
 
+class Detached(Small):
+    def forward(self, x):
+        x = self.first(x)
+        self.kept = x.detach()
+        return (x * 2).exp().tanh()
+
+
+class DetachedUnsound(Small):
+    """No call makes it again: what it was made from is overwritten."""
+
+    def forward(self, x):
+        x = self.first(x)
+        y = x * 1.5
+        self.kept = y.detach()
+        with torch.no_grad():
+            x.add_(1)
+        return y.exp().tanh()
+
+
 def loss_of(network, x):
     return network(x).square().mean()
 
@@ -87,3 +106,35 @@ def calls_run_again_as_they_were_cast(plans):
             assert same(plain, under_autocast(carrier, inside)), inside
             assert carrier.store.counts["replayed"] > 0
         assert not torch.is_autocast_enabled() and not torch.is_autocast_cpu_enabled()
+
+
+def overwritten_after(make, carrier, again):
+    """What the user holds is overwritten after the context, or in the next one, and backward comes then."""
+    network, x = started(make)
+    if carrier:
+        carrier.begin()
+    loss = loss_of(network, x)
+    if carrier:
+        carrier.end()
+    if again and carrier:
+        carrier.begin()
+    with torch.no_grad():
+        network.kept.add_(1)
+    loss.backward()
+    if carrier:
+        carrier.end()
+    return gradients(network)
+
+
+@behind
+def a_source_overwritten_after_the_context(plans):
+    """What was to be made again from it has its bytes by then; the device does not."""
+    for make in (Detached, DetachedUnsound):
+        plain = overwritten_after(make, None, False)
+        plan = plan_of(make, spillway_torch.record, False)
+        name = next(call["results"][0]["id"] for call in plan["calls"] if call["op"].startswith("aten.exp."))
+        index = next(k for k, call in enumerate(plan["calls"]) if call["op"].startswith("aten.tanh.")) + 1
+        plan = dict(plan, before={plan["calls"][index]["id"]: [["leave", name]]})
+        for again in (False, True):
+            carrier = spillway_torch.apply(plan, device="cpu")
+            assert same(plain, overwritten_after(make, carrier, again)), (make, again)
