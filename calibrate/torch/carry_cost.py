@@ -3,6 +3,7 @@ import time
 
 import torch
 
+from calls import tensors_in
 from carry import apply
 from found import Found
 from roles import parameters_of
@@ -17,9 +18,12 @@ def measure_carrier(step, forward, batch, update=None, model=None, optimizer=Non
     found, random = Found(forward, update, model, optimizer), RandomState()
     carrier = apply(idle_plan(step))
     plain, carried = [], []
+    gradients = [(tensor, tensor.grad) for tensor in leaves_of(batch)]
     try:
         with Untouched(found) as before:
             before.set_aside_gradients()
+            for tensor, _ in gradients:
+                tensor.grad = None
             for _ in range(repetitions + 1):
                 plain.append(seconds_of(found, forward, batch, update))
                 carrier.begin()
@@ -27,6 +31,8 @@ def measure_carrier(step, forward, batch, update=None, model=None, optimizer=Non
     finally:
         carrier.end()
         random.put_back()
+        for tensor, gradient in gradients:
+            tensor.grad = gradient
     more = min(carried[1:]) - min(plain[1:])  # the least disturbed of each
     matched = max(context["matched"] for context in carrier.account.contexts)
     cost = max(0, round(1e9 * more / max(1, matched)))
@@ -46,9 +52,14 @@ def seconds_of(found, forward, batch, update, carrier=None):
         carrier.end()
     if update is not None:
         update()
-    for parameter in parameters_of(found):
-        parameter.grad = None
+    for leaf in parameters_of(found) + leaves_of(batch):
+        leaf.grad = None
     return took
+
+
+def leaves_of(batch):
+    """What of a batch gets gradients."""
+    return [tensor for tensor in tensors_in(list(batch)) if tensor.requires_grad and tensor.is_leaf]
 
 
 def idle_plan(step):

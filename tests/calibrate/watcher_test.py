@@ -666,6 +666,18 @@ def a_learned_tensor_beside_the_network(folder):
         assert "has shape [9, 8]" in str(error), error
 
 
+@test
+def the_cost_is_measured_without_a_trace_in_the_batch(folder):
+    network, x = nn.Linear(8, 8).train(), torch.randn(4, 8, requires_grad=True)
+    x.grad = kept = torch.ones(4, 8)
+    step = spillway_torch.record(lambda x: network(x).sum(), [x], None, how="run", repetitions=2, model=network)
+    x.grad = kept
+    kept.fill_(1.0)
+    spillway_torch.measure_carrier(step, lambda x: network(x).sum(), [x], None, network, repetitions=2)
+    assert x.grad is kept and torch.equal(kept, torch.ones(4, 8)), x.grad
+    assert network.weight.grad is None
+
+
 def main():
     torch.set_num_threads(1)
     failed = 0
