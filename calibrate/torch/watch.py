@@ -21,7 +21,7 @@ from carry_report import counted
 from carry_storage import has_storage
 from calls import layout_of
 from found import Found
-from mistakes import check_modules
+from mistakes import RecordError, check_modules
 from watch_kinds import SeenKinds, recording_of
 from watch_piece import Piece
 
@@ -33,6 +33,7 @@ class Watcher(Following):
         self.path, self.name, self.samples, self.count = path, name, samples, count
         self.optimizers = [optimizer] if optimizer is not None else []
         self.seen, self.piece, self.done, self.broken = SeenKinds(kinds), None, False, False
+        self.failed = False  # the file could not be written
         self.versions, self.peak, self.call = None, 0, None
         self.entering, self.batch = None, None  # the module whose forward begins; samples of the model's first input
 
@@ -74,7 +75,7 @@ class Watcher(Following):
     def begin(self):
         if self.open:
             self.end()
-        if self.done:
+        if self.done or self.failed:
             return self
         if self.seen.enough(self._weights_changed()):
             self.finish()
@@ -105,18 +106,20 @@ class Watcher(Following):
         return not weights or before is None or before != self.versions
 
     def finish(self):
-        """Writes what was seen so far, and takes itself off. False: no kind came three times."""
+        """Writes what was seen so far, and takes itself off. False: no kind came three times, or no file can be written."""
         self.end()
         kinds = self.seen.complete()
         if kinds and not self.done:
             content = recording_of(kinds, self.name or "step", self.samples, self.device)
-            temporary = "%s.%d.tmp" % (self.path, os.getpid())
-            with open(temporary, "w") as file:
-                json.dump(content, file)
-            os.replace(temporary, self.path)
-            print("Spillway: %s is written: %s. Plan it: spillway plan %s --memory 8GB --for torch -o plan.json" % (
-                self.path, kinds_in_words(kinds), self.path), file=sys.stderr)
-        self.done = self.done or bool(kinds)
+            try:
+                write_whole(self.path, content)
+                self.done = True
+                print("Spillway: %s is written: %s. Plan it: spillway plan %s --memory 8GB --for torch -o plan.json" % (
+                    self.path, kinds_in_words(kinds), self.path), file=sys.stderr)
+            except OSError as error:  # training goes on
+                self.failed = True
+                print("Spillway: %s cannot be written (%s): set `path` of the watcher to another file, and call its finish()"
+                      % (self.path, error.strerror), file=sys.stderr)
         self.detach()
         return self.done
 
@@ -179,6 +182,29 @@ class Watcher(Following):
         return self._offloaded(buffer, tensor)
 
 
+def write_whole(path, content):
+    """The file, or nothing of it. OSError: it cannot be written."""
+    temporary = "%s.%d.tmp" % (path, os.getpid())
+    try:
+        with open(temporary, "w") as file:
+            json.dump(content, file)
+        os.replace(temporary, path)
+    finally:
+        if os.path.exists(temporary):
+            os.remove(temporary)
+
+
+def check_path(path):
+    """Refuses a file that cannot be written, before training goes on to the end."""
+    folder = os.path.dirname(os.path.abspath(path))
+    if not os.path.isdir(folder):
+        raise RecordError("watch: there is no folder %s for the recording %s: make it first" % (folder, path))
+    if os.path.isdir(path):
+        raise RecordError("watch: %s is a folder: name the file in it" % path)
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise RecordError("watch: nothing can be written into %s: choose another folder for the recording" % folder)
+
+
 def kinds_in_words(kinds):
     if len(kinds) == 1:
         return "one kind of step, seen %d times" % kinds[0].seen
@@ -189,6 +215,7 @@ def watch(path, device=None, optimizer=None, name=None, samples=None, kinds=1, c
     """A watcher, which writes the recording `path` once it has seen each kind of step three times, and at least `kinds`.
 
     `optimizer`: whose states count; from PyTorch 2.0 on an attached watcher finds it. `samples` of a step: those of the
-    model's first input, unless given.
+    model's first input, unless given. RecordError: the file cannot be written where it is to be.
     """
+    check_path(path)
     return Watcher(path, device, optimizer, name, samples, kinds, count)

@@ -678,6 +678,32 @@ def the_cost_is_measured_without_a_trace_in_the_batch(folder):
     assert network.weight.grad is None
 
 
+@test
+def files_that_cannot_be_written(folder):
+    """Refused at once; one that becomes so is told, and training goes on."""
+    for path, words in ((os.path.join(folder, "none", "a.json"), "there is no folder"), (folder, "is a folder")):
+        try:
+            spillway_torch.watch(path, device="cpu")
+            raise AssertionError(words)
+        except spillway_torch.RecordError as error:
+            assert words in str(error), error
+    inner, said = os.path.join(folder, "inner"), io.StringIO()
+    os.mkdir(inner)
+    watcher = spillway_torch.watch(os.path.join(inner, "a.json"), device="cpu")
+    os.rmdir(inner)
+    network = nn.Linear(8, 8).train()
+    with contextlib.redirect_stderr(said):
+        for _ in range(8):
+            with watcher:
+                network(torch.randn(2, 8)).sum().backward()
+            torch.optim.SGD(network.parameters(), lr=0.1).step()
+    assert said.getvalue().count("cannot be written") == 1 and not watcher.done and nothing_left(), said.getvalue()
+    watcher.path = os.path.join(folder, "b.json")
+    with contextlib.redirect_stderr(said):
+        assert watcher.finish()
+    assert os.listdir(folder) == ["b.json"], os.listdir(folder)
+
+
 def main():
     torch.set_num_threads(1)
     failed = 0
