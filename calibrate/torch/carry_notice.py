@@ -10,7 +10,7 @@ import torch
 from torch.utils._python_dispatch import _get_current_dispatch_mode_stack
 
 HERE = __file__
-LIBRARY = os.path.dirname(os.path.abspath(torch.__file__))
+LIBRARY = os.path.dirname(os.path.abspath(torch.__file__)) + os.sep  # torchvision is none of it
 top_hooks = getattr(torch._C._autograd, "_top_saved_tensors_default_hooks", lambda tracing: None)
 
 # By class of an object in whose method a call is made.

@@ -9,8 +9,10 @@ from calls import tensors_in
 from carry_notice import place_of_user
 from carry_storage import rounded, untyped_of
 
+SUMS = ("matched", "extra", "missing")
 PLACES = 20    # calls of a name whose place is looked up
 MOST_TOLD = 5  # extra calls in the text
+KEPT_CONTEXTS, LISTED_CONTEXTS = 100, 10  # the last ones: in the report, in its text
 
 
 class Report:
@@ -19,6 +21,8 @@ class Report:
     def __init__(self, plans, count):
         self.plans, self.plan, self.count = plans, plans[0], count
         self.contexts, self.extras = [], {}
+        self.over = dict.fromkeys(SUMS, 0)  # of contexts that are no longer kept: sums, and the highest peak
+        self.over.update(contexts=0, counted_peak_bytes=0)
         self.places = {}  # of extra calls, by name: files and lines of the user, the first few
         self.said = []    # what the user was told, once each
         self.again = self.offloaded = 0
@@ -75,13 +79,16 @@ class Report:
             "lost_at": None if lost is None else plan.calls[min(lost, len(plan.calls) - 1)].id, "kind": kinds.now,
             **store.counts, "clock": clock,
             "predicted_ns": plan.ends[clock - 1] if 0 < clock <= len(plan.ends) else 0, **peaks()})
+        if len(self.contexts) > KEPT_CONTEXTS:
+            self.over = together([self.over, self.contexts.pop(0)])
 
     def dict(self):
         return {"format": "spillway-carried", "version": 1, "network": self.plan.graph, "strategy": self.plan.strategy,
                 "batch": self.plan.batch, "machine": self.plan.machine, "device": name_of_device(), "torch": torch.__version__,
                 "predicted_host_bytes": self.plan.host_bytes,
                 "capacity_bytes": self.plan.cap, "predicted_peak_bytes": self.plan.peak,
-                "predicted_step_ns": self.plan.step_ns, "contexts": self.contexts, "extra_calls": self.extras,
+                "predicted_step_ns": self.plan.step_ns, "contexts": self.contexts,
+                "all_contexts": together([self.over] + self.contexts), "extra_calls": self.extras,
                 "extra_places": self.places, "said": self.said,
                 "kinds": [{"network": plan.graph, "strategy": plan.strategy, "capacity_bytes": plan.cap,
                            "predicted_peak_bytes": plan.peak, "predicted_step_ns": plan.step_ns} for plan in self.plans]}
@@ -96,7 +103,11 @@ class Report:
                                                                self.plan.cap / 1e6)]
         for number, plan in enumerate(self.plans[1:], 2):
             lines.append("kind %d: predicted peak %.1f of %.1f MB" % (number, plan.peak / 1e6, plan.cap / 1e6))
-        for number, context in enumerate(self.contexts):
+        everything, listed = together([self.over] + self.contexts), self.contexts[-LISTED_CONTEXTS:]
+        if everything["contexts"] > len(listed):
+            lines.append("%(contexts)d contexts: %(matched)d calls matched, %(extra)d extra, %(missing)d missing; the last ones:"
+                         % everything)
+        for number, context in enumerate(listed, everything["contexts"] - len(listed)):
             kind = " (kind %d)" % (context["kind"] + 1) if len(self.plans) > 1 else ""
             line = "context %d%s: %d calls matched, %d extra, %d missing; %d out, %d in, %d run again" % (
                 number + 1, kind, context["matched"], context["extra"], context["missing"], context["out"], context["in"],
@@ -109,6 +120,14 @@ class Report:
         for name, count in sorted(self.extras.items(), key=lambda pair: -pair[1])[:MOST_TOLD]:
             lines.append("not recorded: %s, %d times, at %s" % (name, count, ", ".join(self.places[name])))
         return "\n".join(lines + self.said)
+
+
+def together(contexts):
+    """Sums, and the highest peak. Each is one context, or several as this function returns them."""
+    both = {key: sum(each[key] for each in contexts) for key in SUMS}
+    both["contexts"] = sum(each.get("contexts", 1) for each in contexts)
+    both["counted_peak_bytes"] = max(each["counted_peak_bytes"] for each in contexts)
+    return both
 
 
 def uses_gpu():

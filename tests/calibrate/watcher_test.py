@@ -704,6 +704,27 @@ def files_that_cannot_be_written(folder):
     assert os.listdir(folder) == ["b.json"], os.listdir(folder)
 
 
+@test
+def reports_of_long_trainings_stay_short(folder):
+    """The last hundred contexts are kept, ten of them stand in the text; sums are of all."""
+    network, x = nn.Linear(8, 8).train(), torch.randn(2, 8)
+    step = spillway_torch.record(lambda x: network(x).sum(), [x], None, how="run", repetitions=2, model=network)
+    carrier = spillway_torch.apply(plan_of_nothing(step), device="cpu", count=True)
+    for number in range(103):
+        with carrier:
+            network(x.repeat(1 if number else 9, 1)).sum().backward()
+        network.zero_grad(set_to_none=True)
+    told, text = carrier.account.dict(), carrier.report()
+    assert len(told["contexts"]) == 100 and told["all_contexts"]["contexts"] == 103
+    matched = told["contexts"][-1]["matched"]
+    assert matched > 0 and told["all_contexts"]["matched"] == 103 * matched, told["all_contexts"]
+    assert told["all_contexts"]["counted_peak_bytes"] > max(context["counted_peak_bytes"] for context in told["contexts"])
+    assert "context 94: " in text and "context 103: " in text and "context 93: " not in text, text
+    assert "103 contexts: %d calls matched" % (103 * matched) in text, text
+    assert (os.sep + "torchvision" + os.sep) not in spillway_torch.LIBRARY and not (
+        spillway_torch.LIBRARY.rstrip(os.sep) + "vision").startswith(spillway_torch.LIBRARY)
+
+
 def main():
     torch.set_num_threads(1)
     failed = 0
