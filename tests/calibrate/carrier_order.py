@@ -332,43 +332,54 @@ def mutated(log, draw):
     kind = draw.choice(["late", "dropped", "early free", "freed before use", "no copy out", "elsewhere", "unawaited",
                         "free unawaited", "copied unawaited"])
     log = copy.deepcopy(log)
-    ins, outs = places(log, kind="copy_in"), places(log, kind="copy_out")
-    at = draw.choice(outs if kind in ("early free", "no copy out", "free unawaited", "copied unawaited") else ins)
-    buffer = log[at]["buffer"]
-    reader, free = next_reader(log, at, buffer), next_free(log, at, buffer)
-    if kind in ("late", "dropped", "unawaited"):
-        gone = next_free(log, at, buffer)
-        if reader is None or (gone is not None and gone < reader):
-            return None
-        if kind == "unawaited":
-            return kind, without_waits(log, at, reader, "compute", "in")
-        entry = log.pop(at)
-        if kind == "late":
-            log.insert(reader, entry)
-        return kind, log
+    outwards = kind in ("early free", "no copy out", "free unawaited", "copied unawaited")
+    at = draw.choice(places(log, kind="copy_out" if outwards else "copy_in"))
     if kind == "elsewhere":
         log[at]["begin"] += 512
         log[at]["end"] += 512
         return kind, log
-    if kind == "no copy out":
-        later = next((k for k in range(at, len(log)) if log[k]["kind"] == "copy_in" and log[k]["buffer"] == buffer), None)
-        again = next((k for k in outs if k > at and log[k]["buffer"] == buffer), len(log))
-        first = not any(k < at and log[k]["buffer"] == buffer for k in outs)  # else the host may have the bytes still
-        return (kind, log[:at] + log[at + 1:]) if first and later is not None and later < again else None
+    changed = (of_copy_out if outwards else of_copy_in)(kind, log, at, log[at]["buffer"])
+    return None if changed is None else (kind, changed)
+
+
+def of_copy_in(kind, log, at, buffer):
+    """The log with a mistake about the copy back at `at`, or None."""
+    reader, free = next_reader(log, at, buffer), next_free(log, at, buffer)
+    if reader is None:
+        return None
     if kind == "freed before use":
-        if free is None or reader is None or reader > free:
+        if free is None or reader > free:
             return None
         log.insert(reader, log.pop(free))
-        return kind, log
+        return log
+    if free is not None and free < reader:
+        return None
+    if kind == "unawaited":
+        return without_waits(log, at, reader, "compute", "in")
+    entry = log.pop(at)
+    if kind == "late":
+        log.insert(reader, entry)
+    return log
+
+
+def of_copy_out(kind, log, at, buffer):
+    """The log with a mistake about the copy out at `at`, or None."""
+    free = next_free(log, at, buffer)
+    if kind == "no copy out":
+        outs = [k for k in places(log, kind="copy_out") if log[k]["buffer"] == buffer]
+        later = next((k for k in range(at, len(log)) if log[k]["kind"] == "copy_in" and log[k]["buffer"] == buffer), None)
+        again = next((k for k in outs if k > at), len(log))
+        first = outs[0] == at  # else the host may have the bytes still
+        return log[:at] + log[at + 1:] if first and later is not None and later < again else None
     if kind == "copied unawaited":
         writer = max((k for k in range(at) if log[k]["kind"] == "call" and buffer in log[k]["writes"]), default=None)
-        return None if writer is None else (kind, without_waits(log, writer, at, "out", "compute"))
+        return None if writer is None else without_waits(log, writer, at, "out", "compute")
     if free is None:
         return None
     if kind == "early free":
         log.insert(at, log.pop(free))
-        return kind, log
-    return kind, without_waits(log, at, free, "compute", "out")
+        return log
+    return without_waits(log, at, free, "compute", "out")
 
 
 @order
