@@ -23,7 +23,7 @@ from carry_kinds import Kinds, away_at
 from carry_notice import Notices
 from carry_plan import PlanError, plans_of
 from carry_report import Report, counted
-from carry_storage import has_storage, key_of
+from carry_storage import Place, has_storage, key_of
 
 POLICIES = ("offload", "keep", "error")
 
@@ -115,11 +115,17 @@ class Carrier(Following):
         if not self.begun:
             self.begun = signature.name in self.first_calls or bool(self.store.by_key) or self.phase.inside()
             return not self.begun
-        return self.matcher.clock > self.matcher.last and self._over()
+        if self.matcher.clock <= self.matcher.last or not self._over():
+            return False
+        for tensor in signature.written(args, kwargs):
+            buffer = self.store.known(tensor)
+            if buffer is not None and not (buffer.outer and buffer.tickets == 0):  # a kept graph's backward must see the write
+                self.store.before_write(buffer, Place(tensor))
+        return True
 
     def _over(self):
-        """All that the plan does is done, and nothing is away."""
-        return self.due > self.matcher.clock and not self.kinds.others and not self.store.absent()
+        """All that the plan does before some call is done, and nothing is away."""
+        return self.due >= len(self.plan.calls) and not self.kinds.others and not self.store.absent()
 
     def _place(self, signature, read, operands, buffers):
         """Finds the call in the recording, and names what it read and made."""

@@ -62,6 +62,13 @@ def plan_with(make, before, **more):
     return dict(plan, before={plan["calls"][index]["id"]: actions for index, actions in before.items()}, **more)
 
 
+def plan_of_step(step, before):
+    """A plan as carrier_hand's, of any recording."""
+    return {"format": "spillway-carry", "version": 1, "network": "step", "strategy": "hand", "capacity_bytes": 1,
+            "peak_bytes": 1, "step_time_ns": 1, "host_bytes": 1 << 20, "values": step["values"], "calls": step["nodes"],
+            "before": before}
+
+
 def made_in(plan, phase):
     """Indices of the calls of a phase, and the names of what they make."""
     calls = [(index, call) for index, call in enumerate(plan["calls"]) if call["pass"] == phase]
@@ -138,3 +145,60 @@ def a_source_overwritten_after_the_context(plans):
         for again in (False, True):
             carrier = spillway_torch.apply(plan, device="cpu")
             assert same(plain, overwritten_after(make, carrier, again)), (make, again)
+
+
+class KeptResult(Small):
+    def forward(self, x):
+        self.kept = (self.first(x) * 2).exp()
+        return self.kept.tanh()
+
+
+@behind
+def a_write_between_two_backwards_is_refused(plans):
+    """After the plan's last action too."""
+    plan = plan_of(KeptResult, spillway_torch.record, True)
+    name = next(call["results"][0]["id"] for call in plan["calls"] if call["op"].startswith("aten.exp."))
+    index = next(k for k, call in enumerate(plan["calls"]) if call["op"].startswith("aten.tanh.")) + 1
+    plan = dict(plan, before={plan["calls"][index]["id"]: [["out", name], ["leave", name]]})
+    network, x = started(KeptResult)
+    carrier = spillway_torch.apply(plan, device="cpu")
+    with carrier:
+        loss = loss_of(network, x)
+        loss.backward(retain_graph=True)
+        with torch.no_grad():
+            network.kept.mul_(2)
+        try:
+            loss.backward()
+        except RuntimeError as error:
+            assert "modified by an inplace operation" in str(error)
+        else:
+            raise AssertionError("no error")
+    assert carrier.store.counts["out"] == 1
+
+
+@behind
+def actions_in_the_update_are_done(plans):
+    """Between its first call and its last: what is due later counts, not only what is due now."""
+    def run(before):
+        network, x = started(KeptResult)
+        optimizer = torch.optim.SGD(network.first.parameters(), lr=0.1, momentum=0.9, foreach=False)
+
+        def update():
+            optimizer.step()
+            optimizer.zero_grad(set_to_none=True)
+
+        step = spillway_torch.record(lambda x: loss_of(network, x), [x], update, how="run", repetitions=2)
+        carrier = before and spillway_torch.apply(plan_of_step(step, before(step)), device="cpu")
+        for number in range(3):  # the first makes the optimizer's state
+            with carrier if carrier and number else contextlib.nullcontext():
+                loss_of(network, x).backward()
+                update()
+        assert not carrier or carrier.store.counts["out"] == carrier.store.counts["in"] == 1, carrier.store.counts
+        return [parameter.detach() for parameter in network.parameters()]
+
+    def late(step):
+        name = made_in({"calls": step["nodes"]}, "backward")[1][-1]
+        reader = max(k for k, call in enumerate(step["nodes"]) if name in call["deps"])
+        return {step["nodes"][reader - 1]["id"]: [["out", name], ["leave", name]]}
+
+    assert same(run(None), run(late))
