@@ -86,6 +86,25 @@ class Lightning(Loop):
 
     HOWS = ("attach", "callback")
 
+    @staticmethod
+    def callback(carrier):
+        import lightning
+
+        class Carried(lightning.Callback):
+            def on_train_batch_start(self, *_):
+                carrier.begin()
+
+            def on_after_backward(self, *_):
+                carrier.end()
+
+            def on_train_batch_end(self, *_):
+                carrier.end()
+
+            def on_exception(self, *_):
+                carrier.end()
+
+        return Carried()
+
     def train(self, network, carrier, how):
         import lightning
         import torchmetrics
@@ -110,24 +129,11 @@ class Lightning(Loop):
             def configure_optimizers(self):
                 return torch.optim.AdamW(self.parameters(), 1e-3)
 
-        class Carried(lightning.Callback):
-            def on_train_batch_start(self, *_):
-                carrier.begin()
-
-            def on_after_backward(self, *_):
-                carrier.end()
-
-            def on_train_batch_end(self, *_):
-                carrier.end()
-
-            def on_exception(self, *_):
-                carrier.end()
-
         data = pictures()
         trainer = lightning.Trainer(
             max_epochs=2, accelerator="cpu", logger=False, enable_checkpointing=False, enable_progress_bar=False,
             enable_model_summary=False, accumulate_grad_batches=2, gradient_clip_val=1.0, num_sanity_val_steps=1,
-            callbacks=[Carried()] if how == "callback" else [])
+            callbacks=[self.callback(carrier)] if how == "callback" else [])
         trainer.fit(Module(), torch.utils.data.DataLoader(data, 8), torch.utils.data.DataLoader(data, 16))
 
 
