@@ -26,7 +26,9 @@ def type_name(dtype):
 
 
 def layout_of(tensor):
-    """Shape, stride and type as the file has them."""
+    """Shape, stride and type as the file has them. A nested tensor has many shapes, and tells none."""
+    if tensor.is_nested:
+        return {"shape": [], "stride": [], "type": type_name(tensor.dtype)}
     if tensor.layout != torch.strided:
         return {"shape": list(tensor.shape), "stride": [], "type": type_name(tensor.dtype)}
     return {"shape": list(tensor.shape), "stride": list(tensor.stride()), "type": type_name(tensor.dtype)}

@@ -18,11 +18,11 @@ FOLLOWED = {}  # by class of tensor: False for those that wrap others, whose own
 
 
 def has_storage(tensor):
-    """Whether the bytes of the tensor are those of one storage: not of a sparse tensor, or one of another library."""
+    """Whether the bytes of the tensor are those of one storage: not of a sparse tensor, a nested one, or one of another library."""
     kind = type(tensor)
     if kind not in FOLLOWED:
         FOLLOWED[kind] = kind.__torch_dispatch__ is torch.Tensor.__torch_dispatch__
-    return FOLLOWED[kind] and tensor.layout is torch.strided and not tensor.is_quantized
+    return FOLLOWED[kind] and tensor.layout is torch.strided and not tensor.is_quantized and not tensor.is_nested
 
 
 def rounded(size):

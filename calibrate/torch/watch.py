@@ -68,7 +68,7 @@ class Watcher(Following):
     def _samples_of(self, module, inputs):
         if module is self.model():
             first = next(iter(flat(inputs, {})), None)
-            self.batch = first.shape[0] if first is not None and first.dim() else self.batch
+            self.batch = first.size(0) if first is not None and first.dim() else self.batch
             if self.piece is not None:
                 self.piece.samples = self.batch
 

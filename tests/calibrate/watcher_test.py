@@ -725,6 +725,46 @@ def reports_of_long_trainings_stay_short(folder):
         spillway_torch.LIBRARY.rstrip(os.sep) + "vision").startswith(spillway_torch.LIBRARY)
 
 
+class Nested(nn.Module):
+    """Rows of two lengths in one nested tensor."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.last = nn.Linear(8, 8), nn.Linear(8, 8)
+
+    def forward(self, x):
+        y = self.first(x).tanh()
+        rows = self.last(torch.nested.as_nested_tensor([y[:2], y[2:]]))
+        return torch.nested.to_padded_tensor(rows, 0.0).square()
+
+
+def nested_gradients(carrier):
+    torch.manual_seed(1)
+    network, x = Nested().train(), torch.randn(5, 8)
+    for _ in range(4):
+        network.zero_grad(set_to_none=True)
+        with carrier or contextlib.nullcontext():
+            network(x).mean().backward()
+    return [parameter.grad for parameter in network.parameters()]
+
+
+@test
+def nested_tensors_pass_by(folder):
+    """They are no single piece of memory with one shape: neither followed nor moved."""
+    if OLD:
+        return
+    plain, watcher = nested_gradients(None), spillway_torch.watch(os.path.join(folder, "nested.json"), device="cpu")
+    with contextlib.redirect_stderr(io.StringIO()):
+        watched = nested_gradients(watcher)
+        watcher.finish()
+    with open(watcher.path) as file:
+        step = json.load(file)
+    carrier = spillway_torch.apply(plan_of_nothing(step), device="cpu", count=True)
+    for other in (watched, nested_gradients(carrier)):
+        assert all(torch.equal(a, b) for a, b in zip(plain, other))
+    assert any(layout["shape"] == [] for node in step["nodes"] for layout in node["inputs"])
+
+
 def main():
     torch.set_num_threads(1)
     failed = 0
