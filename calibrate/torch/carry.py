@@ -175,7 +175,8 @@ class Carrier(Following):
         extra = self.matcher.extra + self.matcher.matched
         for buffer in self.store.by_key.values():
             if not buffer.outer:
-                buffer.name, buffer.base, buffer.extra = None, None, True
+                buffer.name, buffer.base, buffer.extra, buffer.pinned = None, None, True, False
+                buffer.let_go()
         self.names = {buffer.base: buffer for buffer in self.store.by_key.values() if buffer.base is not None}
         self.kinds.restart()
         self._kind_is(0)

@@ -202,3 +202,22 @@ def actions_in_the_update_are_done(plans):
         return {step["nodes"][reader - 1]["id"]: [["out", name], ["leave", name]]}
 
     assert same(run(None), run(late))
+
+
+def pinned(carrier):
+    return sorted(str(buffer.base) for buffer in carrier.store.by_key.values() if buffer.pinned and buffer.storage() is not None)
+
+
+@behind
+def an_evaluation_before_the_step_holds_nothing(plans):
+    """Its calls were matched first, and what the plan holds was held for it."""
+    plan = plan_of(KeptResult, spillway_torch.record, True)
+    network, x = started(KeptResult)
+    carrier = spillway_torch.apply(dict(plan, before={}, held=["1.0"]), device="cpu")
+    with carrier:
+        with torch.no_grad():
+            loss_of(network, x)
+        assert pinned(carrier) == ["1.0"]
+        loss = loss_of(network, x)
+        assert pinned(carrier) == ["1.0"], pinned(carrier)
+        loss.backward()
