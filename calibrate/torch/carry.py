@@ -19,7 +19,7 @@ from carry_calls import Signature, flat
 from carry_copies import Copies, Slab, StreamedCopies
 from carry_fit import check_host, check_model, no_slab
 from carry_follow import BIG, Following, as_tensor, trained_leaf
-from carry_kinds import Kinds, away_at
+from carry_kinds import Kinds, away_at, pinned_at
 from carry_notice import Notices
 from carry_plan import PlanError, plans_of
 from carry_report import Report, counted
@@ -200,9 +200,12 @@ class Carrier(Following):
     def _another_kind(self, index):
         """Its plan goes on from call `index`: first it holds what it needs, and lets go of what it has away by then."""
         self._kind_is(index + 1)
-        for buffer in list(self.names.values()):
-            if not buffer.away:
-                self._hold(buffer)
+        pinned = pinned_at(self.plan, index)
+        for name, buffer in list(self.names.items()):
+            buffer.pinned = name in pinned and not buffer.outer and buffer.storage() is not None
+            if buffer.pinned:
+                buffer.hold = buffer.storage()
+            buffer.let_go()
         for name, copied in away_at(self.plan, index).items():
             if copied:
                 self._do("out", name)

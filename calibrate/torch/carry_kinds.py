@@ -49,6 +49,20 @@ class Kinds:
         self.now, self.matcher = kind, self.matchers[kind]
 
 
+def pinned_at(plan, clock):
+    """Names that the plan holds at its call `clock`: from the start, or since it wanted them back."""
+    pinned = set(plan.held)
+    for actions in plan.before[:clock + 1]:
+        for kind, target in actions:
+            if kind == "again":
+                pinned.update(name if of is None else of for name, of in plan.calls[plan.index[target]].results)
+            elif kind == "in":
+                pinned.add(target)
+            elif kind != "out":
+                pinned.discard(target)
+    return pinned
+
+
 def common(a, b):
     """How many calls two recordings begin with alike."""
     count = 0

@@ -221,3 +221,31 @@ def an_evaluation_before_the_step_holds_nothing(plans):
         loss = loss_of(network, x)
         assert pinned(carrier) == ["1.0"], pinned(carrier)
         loss.backward()
+
+
+class OtherEnd(KeptResult):
+    """Another kind of step: it begins with the same calls."""
+
+    def forward(self, x):
+        return super().forward(x).sigmoid()
+
+
+@behind
+def another_kind_holds_what_its_own_plan_holds(plans):
+    """Not what it has released by then, nor what the kind before it held; what was saved by then too."""
+    calls = [plan_of(make, spillway_torch.record, True) for make in (KeptResult, OtherEnd)]
+    ids = [call["id"] for call in calls[1]["calls"]]
+    other = dict(calls[1], held=["0.0", "2.0"], before={ids[2]: [["release", "0.0"]]})
+    for held, action in ((["0.0", "1.0"], []), ([], [["in", "1.0"]])):
+        plan = dict(calls[0], held=held, before={calls[0]["calls"][2]["id"]: action}, more=[other])
+        network, x = started(OtherEnd)
+        carrier = spillway_torch.apply(plan, device="cpu")
+        with carrier:
+            loss = loss_of(network, x)
+            assert carrier.plan is carrier.plans[1] and pinned(carrier) == ["2.0"], pinned(carrier)
+            network.kept = None
+            loss.backward()
+            assert pinned(carrier) == ["2.0"], pinned(carrier)
+        plain, x = started(OtherEnd)
+        loss_of(plain, x).backward()
+        assert same(gradients(plain), gradients(network))
