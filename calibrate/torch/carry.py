@@ -188,10 +188,6 @@ class Carrier(Following):
         if buffer.base is None:
             buffer.base = name
             self.names[name] = buffer
-        if buffer.base in self.plan.held:
-            self._hold(buffer)
-
-    def _hold(self, buffer):
         if buffer.base in self.plan.held and not buffer.outer and buffer.hold is None:
             buffer.pinned, buffer.hold = True, buffer.storage()
 
