@@ -46,6 +46,8 @@ class Buffer:
         if self.arrives is not None:  # a copy still writes there: the next owner of the bytes comes after it
             torch.cuda.current_stream(self.device).wait_event(self.arrives)
             self.arrives = None
+        if self.hold is not None and self.host is not None and self.host.done is not None:  # and a copy may still read there
+            torch.cuda.current_stream(self.device).wait_event(self.host.done)
         self.hold = None
         if self.away and self.emptied is not None and not self.emptied.expired():
             return  # the user's own variable is empty until somebody reads it

@@ -48,8 +48,10 @@ class Store(Again):
         buffer.host = self.copies.out(storage, beyond)
         if buffer.host is None:
             self.counts["kept"] += 1
-        else:
-            self.counts["out"] += 1
+            return
+        self.counts["out"] += 1
+        if buffer.host.done is not None:
+            buffer.hold = storage  # the copy reads it, until compute has waited for the copy
 
     def leave(self, buffer):
         """The device's bytes go if they can come back: from the host, or by the calls that made them."""
@@ -158,8 +160,9 @@ class Store(Again):
             self._no_longer_sound(buffer)
         buffer.writes = (*buffer.writes, place)
         if buffer.host is not None:
-            if buffer.wanted():
-                buffer.hold = buffer.storage()
+            if not buffer.wanted():
+                self.copies.left(buffer.host)
+            buffer.hold = buffer.storage() if buffer.wanted() else None
             buffer.host = None
 
     def close(self):

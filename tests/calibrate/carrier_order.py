@@ -13,6 +13,7 @@ import random
 import torch
 
 import spillway_torch
+from carrier_behind import Detached
 from carrier_hand import HAND, plan_of
 from carrier_networks import NETWORKS
 
@@ -404,6 +405,20 @@ def streams_are_in_order(plans):
             assert not accepted(found[1]), found[0]
             kinds[found[0]] = kinds.get(found[0], 0) + 1
     assert sum(kinds.values()) == MUTATIONS and len(kinds) >= 8, kinds
+
+
+@order
+def bytes_stay_while_a_copy_reads_them(plans):
+    """Of a value that nobody holds: from its copy out until it leaves, or without a leave until the end."""
+    plan = plan_of(Detached, spillway_torch.record, True)
+    ids = [call["id"] for call in plan["calls"]]
+    for actions in ({ids[2]: [["out", "1.0"]], ids[4]: [["leave", "1.0"]]}, {ids[2]: [["out", "1.0"]]}):
+        torch.manual_seed(1)
+        network, x = Detached().train(), torch.randn(6, 8)
+        log = log_of(dict(plan, before=actions), lambda: network(x).square().mean().backward())
+        Check().run(log)
+        freed = {entry["buffer"] for entry in log if entry["kind"] == "free"}
+        assert len(places(log, kind="copy_out")) == 2 and log[places(log, kind="copy_out")[0]]["buffer"] in freed
 
 
 @order
