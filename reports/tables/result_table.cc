@@ -112,7 +112,8 @@ std::string ScopeLine(const std::vector<ResultRow>& rows) {
   }
   if (strategies.empty()) return "";
   const std::size_t told = strategies.size() > kScopesTold + 1 ? kScopesTold : strategies.size();
-  std::string names = fmt::format("{}", fmt::join(strategies.begin(), strategies.begin() + told, ", "));
+  std::string names =
+      fmt::format("{}", fmt::join(strategies.begin(), strategies.begin() + static_cast<std::ptrdiff_t>(told), ", "));
   if (told < strategies.size()) names += fmt::format(" and {} others", strategies.size() - told);
   const std::string plans = scopes.size() == 1
                                 ? "plans with " + scopes.front()
