@@ -4,15 +4,16 @@ torch_record_test.sh runs this file on spillway_torch.py. SPILLWAY in the enviro
 """
 import contextlib
 import copy
+import functools
 import json
 import os
 import subprocess
-import sys
 import tempfile
 
 import torch
 
 import spillway_torch
+import torch_cases
 from carrier_behind import BEHIND
 from carrier_deviations import deviations_compute_the_same
 from carrier_hand import HAND
@@ -513,20 +514,10 @@ ALL = TESTS + TOLD + BEHIND + ([] if LEAN else ORDER + [deviations_compute_the_s
 
 def main():
     torch.set_num_threads(1)
-    failed = 0
     with tempfile.TemporaryDirectory() as folder:
         plans = Plans(folder)
-        for each in [each for each in ALL if not sys.argv[1:] or each.__name__ in sys.argv[1:]]:
-            try:
-                each(plans)
-            except AssertionError:
-                import traceback
-                traceback.print_exc()
-                print("FAILED: %s" % each.__name__)
-                failed += 1
-    print("%d tests, %d failed, PyTorch %s" % (len(ALL), failed, torch.__version__))
-    return failed > 0
+        torch_cases.run({each.__name__: functools.partial(each, plans) for each in ALL})
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

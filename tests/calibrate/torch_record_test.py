@@ -5,15 +5,14 @@ import inspect
 import json
 import os
 import random
-import sys
 import tempfile
-import time
 import types
 
 import torch
 from torch import nn
 
 import spillway_torch
+import torch_cases
 from spillway_torch import NETWORKS, RecordError, record
 
 torch.set_num_threads(1)
@@ -431,22 +430,7 @@ def test_a_network_on_the_meta_device():
 
 
 def main():
-    cases = {name[5:]: case for name, case in globals().items() if name.startswith("test_")}
-    failed, begun = 0, time.time()
-    for name in sys.argv[1:] or cases:
-        start = time.time()
-        try:
-            cases[name]()
-        except Exception as error:
-            failed += 1
-            print("FAILED: %s: %s: %s" % (name, type(error).__name__, error))
-            if len(sys.argv) > 1:
-                raise
-        if time.time() - start > 2:
-            print("%.1f s: %s" % (time.time() - start, name))
-    print("PyTorch %s: %d cases, %d failed, %.0f s" % (torch.__version__, len(sys.argv[1:] or cases), failed,
-                                                      time.time() - begun))
-    sys.exit(failed > 0)
+    torch_cases.run({name[5:]: case for name, case in globals().items() if name.startswith("test_")})
 
 
 if __name__ == "__main__":

@@ -3,14 +3,13 @@
 torch_record_test.sh runs this file on spillway_torch.py. SPILLWAY in the environment: the program, which plans.
 """
 import contextlib
+import functools
 import gc
 import io
 import json
 import os
 import subprocess
-import sys
 import tempfile
-import time
 import weakref
 
 import torch
@@ -18,6 +17,7 @@ from torch import nn
 from torch.nn import functional as F
 
 import spillway_torch
+import torch_cases
 from carrier_networks import NETWORKS
 
 PROGRAM = os.environ["SPILLWAY"]
@@ -766,25 +766,15 @@ def nested_tensors_pass_by(folder):
     assert any(layout["shape"] == [] for node in step["nodes"] for layout in node["inputs"])
 
 
+def in_a_folder(case):
+    with tempfile.TemporaryDirectory() as folder:
+        case(folder)
+
+
 def main():
     torch.set_num_threads(1)
-    failed = 0
-    chosen = [each for each in TESTS if not sys.argv[1:] or each.__name__ in sys.argv[1:]]
-    for each in chosen:
-        with tempfile.TemporaryDirectory() as folder:
-            begin = time.process_time()
-            try:
-                each(folder)
-            except AssertionError:
-                import traceback
-                traceback.print_exc()
-                print("FAILED: %s" % each.__name__)
-                failed += 1
-            if DEEP:
-                print("%5.1f s of processor: %s" % (time.process_time() - begin, each.__name__))
-    print("%d tests, %d failed, PyTorch %s" % (len(chosen), failed, torch.__version__))
-    return failed > 0
+    torch_cases.run({each.__name__: functools.partial(in_a_folder, each) for each in TESTS})
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

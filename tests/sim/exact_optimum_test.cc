@@ -59,9 +59,7 @@ Counted CompareRecomputation(const Runtime& runtime, std::uint64_t first, std::u
     DrawnRecording r(DrawnText(seed), runtime);
     const bool addresses = runtime.memory == MemoryModel::kArena;
     INFO("seed " << seed);
-    const auto optimum = [&](Bytes capacity) {
-      return ExactRecompute(r.step(), r.times, capacity, addresses).Optimum();
-    };
+    const auto optimum = [&](Bytes capacity) { return ExactRecompute(*r.recorded, capacity, addresses).Optimum(); };
     Compare(r, false, optimum, counted);
   }
   return counted;
