@@ -226,14 +226,4 @@ void EstimateLines(const Document& document, const CostModel& costs, bool within
   });
 }
 
-std::string EstimateCsv(const std::string& text, const std::string& file, const CostModel& costs,
-                        std::vector<std::string>* warnings, bool within_device) {
-  const Document document{file, text, {}, {}};
-  const std::vector<std::string> said = CheckOperations(document, costs);
-  if (warnings != nullptr) warnings->insert(warnings->end(), said.begin(), said.end());
-  std::string out;
-  EstimateLines(document, costs, within_device, [&out](std::string_view line) { out += line; });
-  return out;
-}
-
 }  // namespace spillway

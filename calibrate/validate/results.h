@@ -137,8 +137,8 @@ struct ValidationCase {
   MeasuredLink link;
   MeasuredPace pace;
   MachineNoise noise;
-  // A framework carried the plans out (carried.h): there is no arena, no measured link, and no spans. measured_peak of its
-  // rows is what the carrier counted.
+  // A framework carried the plans out (carried.h). There is no arena, no measured link, and no span. measured_peak of its
+  // rows is the peak that the carrier counted.
   bool carried = false;
   // The device memory in use besides arenas. The profile's value is part of predicted_device. The measured value, with
   // the case's kernels loaded, is part of measured_device; -1: the device has no memory of its own.

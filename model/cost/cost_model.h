@@ -38,9 +38,9 @@ struct Cost {
   // Bytes of workspace that the algorithm needs for this time. More than was granted only if no algorithm needs less.
   Bytes workspace = 0;
   double copy_slowdown = 1.0;  // factor on the time while a copy runs
-  // Calls of the library. More than 1: the framework divides the launch along the batch (LargeCalls::kDivided); time and
-  // workspace are those of all parts. 0: the library refuses the launch whole (model/cost/library_limits.h), and the
-  // other figures are what it would take.
+  // Calls of the library. More than 1: the framework divides the launch along the batch (LargeCalls::kDivided), and time
+  // and workspace are those of all parts. 0: the library refuses the launch whole (model/cost/library_limits.h). Then the
+  // other figures are those of a library without that limit.
   std::int32_t calls = 1;
 };
 

@@ -3,7 +3,7 @@
 //
 //   convolution, 42 samples of 64 x 64 x 112 x 112 = 51,380,224 elements: 2,157,969,408 >= 2^31; 41 samples fit
 //
-// CostModel asks for the device of a profile, `estimate` for the software of a row.
+// CostModel applies the limits to the device of a profile, `estimate` to the software of a row.
 //
 // Tested by library_limits_test and large_calls_test (tests/).
 #ifndef SPILLWAY_MODEL_COST_LIBRARY_LIMITS_H_
@@ -31,13 +31,13 @@ struct LibraryLimit {
   LargeTensors large;
   const char* source;
 };
-// The table; what nobody has reported is kUnknown, and is not refused.
+// The table. An op without a report is kUnknown and is not refused.
 const std::vector<LibraryLimit>& LibraryLimits();
 const char* LargeTensorsName(LargeTensors large);  // "refused", "taken", "unknown"
 
 // The elements of the launch's largest tensor.
 std::int64_t LargestTensor(const Launch& launch);
-// Whether the launch has a tensor beyond the indices, and is one of those that some version refuses for that.
+// True if the launch has a tensor beyond the indices, and some version of the library refuses such a launch.
 bool IsLarge(const Launch& launch);
 // `version`: of cuDNN, "8.9"; "" is taken for one before 9.3, as the profiles' are.
 bool TakesLargeTensors(const std::string& version);
@@ -48,9 +48,9 @@ bool RefusesLargeTensors(const Device& device);
 // Why cuDNN does not take the launch whole, with the samples that it takes, after `name`; "": it does, or nothing is
 // known.
 std::string LargeTensorRefusal(const Launch& launch, const std::string& version, const std::string& name = "");
-// The samples of each call for which PyTorch divides a large convolution: those of 2^28 elements forward, of 2^27 for the
-// gradient of the data, of 2^29 for that of the filter; at least one. 0: a single sample is too large, and PyTorch takes
-// kernels of its own.
+// The samples of each call into which PyTorch divides a large convolution, at least one. A call takes 2^28 elements
+// forward, 2^27 for the gradient of the data, 2^29 for the gradient of the filter. 0: a single sample is too large, and
+// PyTorch runs kernels of its own.
 // Source: pytorch/pytorch, aten/src/ATen/native/cudnn/Conv_v7.cpp, split_batch_dim_to_32bit_out and what calls it.
 std::int64_t SamplesOfDividedCall(const Launch& launch);
 

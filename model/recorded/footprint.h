@@ -35,8 +35,8 @@ struct Present {
 };
 Present PresentAt(const RecordedStep& recorded, OpId op);
 
-// The largest batch whose peak is within `limit`. `a` and `b` hold the live bytes of each op at two batches; in between
-// and beyond, the bytes of an op grow in a line. nullopt: the lists differ in length or in nothing.
+// The largest batch whose peak is within `limit`. `a` and `b` hold the live bytes of each op at two batches. The bytes of
+// an op are assumed to be linear in the batch. nullopt: the lists differ in length, or are equal.
 std::optional<std::int64_t> LargestBatch(const std::vector<Bytes>& a, std::int64_t batch_a, const std::vector<Bytes>& b,
                                          std::int64_t batch_b, Bytes limit);
 

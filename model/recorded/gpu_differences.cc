@@ -128,7 +128,7 @@ class Differences {
   void Dropout() {
     const Bytes masks = WrittenBy(recorded_, at_peak_, "bernoulli");
     if (masks == 0 || HasCall(recorded_, "native_dropout")) return;
-    all_.push_back({.what = "dropout saves masks of one byte an element in place of four",
+    all_.push_back({.what = "dropout saves masks of one byte an element in place of four, as fp32 has",
                     .less = masks / 4 * 3,
                     .source = "ATen/native/Dropout.cpp: native_dropout on CUDA alone"});
   }

@@ -10,8 +10,9 @@ namespace spillway {
 namespace {
 
 constexpr Bytes kBufferUnit = 512;  // as buffers of the step are rounded
-// Autograd lets go of what a call saved when the last product of that call's gradient is made, a few calls after what is
-// saved was read last. So short a hold only puts the last use off; the tensor may leave before.
+// Autograd releases what a call saved when the last product of that call's gradient is made. That is a few calls after the
+// last read. Such a short hold only puts the last use off, and the tensor may leave before. The limit was chosen
+// with the holds of one network in sight, GPT-2.
 constexpr OpId kShortHold = 32;
 
 std::vector<OpId> LastUses(const TrainingStep& step) {

@@ -1,5 +1,5 @@
-// How long tensors of a recorded step are on the device in core, and which module they belong to. footprint.h says how bytes
-// count, and what is made of lives.
+// When each tensor of a recorded step is on the device in core, and the module that the tensor belongs to. footprint.h
+// adds the bytes up.
 #ifndef SPILLWAY_MODEL_RECORDED_LIVES_H_
 #define SPILLWAY_MODEL_RECORDED_LIVES_H_
 

@@ -57,8 +57,8 @@ class ByModule {
     return groups;
   }
 
-  // Cuts the names of the largest group one part later, if that leaves few enough groups or it has over half of the bytes;
-  // else of the next one.
+  // Splits the largest group by one more part of its names. A group is skipped if too many groups would follow and it has
+  // less than half of the bytes; then the next one is tried.
   bool SplitLargest() {
     std::vector<std::pair<Bytes, std::string>> groups;
     for (const auto& [name, bytes] : GroupsAtPeak(parts_)) groups.emplace_back(-bytes, name);

@@ -1,8 +1,9 @@
 // The memory of a recorded step over its calls, in core, by module: the rows of `spillway show step`, and its picture.
 //
-// Names of modules are cut to their first parts, `encoder.stages` for `encoder.stages.2.conv1`. The group that is largest at
-// the peak is told apart by one part more, again and again, while at most kMostModules groups have bytes at the peak or the
-// group has over half of them. Of more groups the smallest are summed up.
+// Names of modules are cut to their first parts, `encoder.stages` for `encoder.stages.2.conv1`. Then the group
+// that is largest at the peak is split by one more part of its names, repeatedly. Splitting ends when more than
+// kMostModules groups have bytes at the peak, unless one group has over half of them. Of more groups the smallest are
+// summed up.
 #ifndef SPILLWAY_MODEL_RECORDED_MODULE_MEMORY_H_
 #define SPILLWAY_MODEL_RECORDED_MODULE_MEMORY_H_
 

@@ -11,7 +11,7 @@
 
 namespace spillway {
 
-// One document a kind, the file's own first; all of them have its text. UserError: `more` is no list of maps.
+// One document for each kind, the file's own first. All documents have the text of the file. UserError: `more` is no list of maps.
 std::vector<Document> RecordedKinds(const Document& document);
 
 }  // namespace spillway

@@ -97,14 +97,6 @@ std::size_t CheckCsv(const Document& document, Diagnostics& diagnostics) {
   return count;
 }
 
-std::vector<CsvRow> ParseCsv(const Document& document, Diagnostics& diagnostics) {
-  std::vector<CsvRow> table;
-  if (!IsText(document.text, "a CSV text", Returns::kBeforeLineFeeds, diagnostics)) return table;
-  CsvRows rows(document, diagnostics);
-  for (CsvRow row; rows.Next(row);) table.push_back(row);
-  return table;
-}
-
 void WithinMemory(const Document& document, const std::function<void()>& read) {
   try {
     read();

@@ -45,12 +45,9 @@ class CsvRows {
   int line_ = 1;
 };
 
-// How many rows there are, the header among them. Reports as ParseCsv does.
+// How many rows there are, the header among them. Reports bytes that are no text, quotes within unquoted cells, text after
+// a closing quote and a quote that is never closed. All but the first leave the rows before and after them readable.
 std::size_t CheckCsv(const Document& document, Diagnostics& diagnostics);
-
-// The rows, the header first. Reports bytes that are no text, quotes within unquoted cells, text after a closing quote
-// and a quote that is never closed; all but the first of these leave the rows before and after them readable.
-std::vector<CsvRow> ParseCsv(const Document& document, Diagnostics& diagnostics);
 
 // Carries out what reads the document. UserError with the file's name and size where memory ends meanwhile.
 void WithinMemory(const Document& document, const std::function<void()>& read);

@@ -99,10 +99,10 @@ void ReadInto(const Document& document, Purpose purpose, const OperationVisitor&
   WithinMemory(document, [&] { FileReader(document, purpose, set).Read(visit); });
 }
 
-SampleSet ParseOne(std::string text, const std::string& file, Purpose purpose) {
+SampleSet ParseOne(std::string text, const std::string& file) {
   const Document document{file, std::move(text), {}, {}};
   SampleSet set;
-  ReadInto(document, purpose, nullptr, set);
+  ReadInto(document, Purpose::kResults, nullptr, set);
   return set;
 }
 
@@ -125,23 +125,12 @@ SampleSet ReadSamples(std::span<const std::string> paths) {
 }
 
 SampleSet ParseSamples(std::string text, const std::string& file) {
-  SampleSet set = ParseOne(std::move(text), file, Purpose::kResults);
+  SampleSet set = ParseOne(std::move(text), file);
   MergeRepeated(set);
   return set;
 }
 
-SampleSet ParseRows(std::string text, const std::string& file) {
-  return ParseOne(std::move(text), file, Purpose::kResults);
-}
-
-SampleSet ReadOperations(const std::string& path) {
-  Document document = LoadCsvText(path);
-  return ParseOne(std::move(document.text), path, Purpose::kOperations);
-}
-
-SampleSet ParseOperations(std::string text, const std::string& file) {
-  return ParseOne(std::move(text), file, Purpose::kOperations);
-}
+SampleSet ParseRows(std::string text, const std::string& file) { return ParseOne(std::move(text), file); }
 
 SampleSet VisitOperations(const Document& document, const OperationVisitor& visit) {
   SampleSet set;

@@ -33,13 +33,10 @@ void MergeRepeated(SampleSet& set);
 // The same without merging: every row of a journal.
 SampleSet ParseRows(std::string text, const std::string& file);
 
-// Operations without results, to be estimated: neither device nor time is required, and nothing is merged.
-SampleSet ReadOperations(const std::string& path);
-SampleSet ParseOperations(std::string text, const std::string& file);
-
-// The same without keeping any: each row as it is read, with its operation; nullptr for the header and for a row that its
-// status refuses. Mistakes throw in the end, so that the rows before one are visited all the same. What is returned has no
-// samples.
+// Operations without results, to be estimated: neither device nor time is required, and nothing is merged or kept. Each
+// row is visited as it is read, with its operation. The operation is nullptr for the header and for a row that its status
+// refuses. Mistakes throw after the last row, so that rows before a mistake are visited, too. The result has warnings and
+// no samples.
 using OperationVisitor = std::function<void(const CsvRow& cells, const Sample* operation)>;
 SampleSet VisitOperations(const Document& document, const OperationVisitor& visit);
 

@@ -101,8 +101,8 @@ std::string BeatenLines(const std::vector<ResultRow>& rows, RowIterator begin, R
   return text;
 }
 
-// Naming one algorithm in a plan file makes its bound one over all algorithms, so that its gap jumps: for all to see, in
-// one line for the table.
+// A plan file that names one algorithm has a bound over all algorithms, and a larger gap. One line tells the reader of the
+// table.
 std::string ScopeLine(const std::vector<ResultRow>& rows) {
   std::vector<std::string> strategies, scopes;
   for (const ResultRow& row : rows) {

@@ -44,8 +44,8 @@ std::vector<ResultRow> RowsOf(const std::vector<Place>& places);
 // scenario asks for a pool, or for pauses and waits of the host that no device makes.
 void UseArenas(PreparedRun& run);
 
-// Points whose scenario states no memory have no more than the machine's profile would give if only `free` bytes were
-// there; those of cases that an earlier run finished have what they had then. `free` below 0: not told, nothing changes.
+// Limits the points whose scenario states no memory to what the profile gives of `free` bytes. Points of cases that an
+// earlier run finished keep their limit. `free` below 0: not told, nothing changes.
 // A sentence for each machine whose points have less than its own.
 std::vector<std::string> LimitToFree(PreparedRun& run, const std::vector<FinishedCase>& known, Bytes free);
 

@@ -1,11 +1,11 @@
-// What a framework can carry out of a plan beside its own execution (Runtime::gaps).
+// The decisions of a plan that a framework can carry out while it executes the step itself (Runtime::gaps).
 //
 //   any    everything: the runtime is ours, or a system with its own executor
 //   all    eager PyTorch, where storages may be emptied under their readers: gaps of whole tensors before the update
 //   saved  eager PyTorch by saved tensors alone: gaps from a forward use to a backward use
 //
-// Under the last two, ops run whole, each by the framework's choice of algorithm, also when they run again; the batch stays
-// whole; nothing happens between updates.
+// Under the last two, ops and the batch stay whole. The framework chooses each algorithm, also of recomputations. Nothing
+// happens between updates.
 //
 // Tested by carried_gaps_test and cli_carry_test (tests/).
 #ifndef SPILLWAY_SIM_PLAN_CARRIED_H_

@@ -113,7 +113,8 @@ std::vector<KeyRow> RuntimeFieldKeys(const char* otherwise) {
        "per cent of the swapped-out bytes that the host holds, where a CPU compresses them (vDNN++). The ratio is "
        "stated, not measured; copies cross the link uncompressed, and take no longer. Predicted only"},
       choice("gaps",
-             "what a framework can carry out of a plan beside its own execution. any: everything. all: gaps of whole "
+             "what a framework can carry out of a plan while it executes the step itself. any: everything. all: gaps "
+             "of whole "
              "tensors before the update, with whole ops of the framework's algorithms (eager PyTorch). saved: of these "
              "only gaps from forward to backward, of tensors that autograd saves. Other plans do not run")};
 }

@@ -40,9 +40,18 @@ Machine UnitMachine() {
   return machine;
 }
 
+std::string EstimateCsv(const std::string& text, const CostModel& costs, std::vector<std::string>* warnings = nullptr) {
+  const Document document{"ops.csv", text, {}, {}};
+  const std::vector<std::string> said = CheckOperations(document, costs);
+  if (warnings != nullptr) warnings->insert(warnings->end(), said.begin(), said.end());
+  std::string out;
+  EstimateLines(document, costs, false, [&out](std::string_view line) { out += line; });
+  return out;
+}
+
 std::vector<std::string> Estimated(const std::string& text, Bytes workspace = 8 * kMiB) {
   const Machine machine = UnitMachine();
-  return LinesOf(EstimateCsv(text, "ops.csv", CostModel(machine, {.workspace_limit = workspace})));
+  return LinesOf(EstimateCsv(text, CostModel(machine, {.workspace_limit = workspace})));
 }
 
 // What was added to the one row of this table, but for its menu.
@@ -123,7 +132,7 @@ TEST_CASE("a software stack that the profile knows has its own rates") {
                                {"CUDA 9", OpKind::kLinear, Pass::kForward, "fp32", 0.1, 0.1, 0.1},
                                {"events, CUDA 8, cuDNN 6", OpKind::kConvolution, Pass::kForward, "fp32", 1, 1, 0.5}};
   const CostModel costs(machine, {.workspace_limit = 8 * kMiB});
-  const auto answers = [&costs](const std::string& text) { return LinesOf(EstimateCsv(text, "ops.csv", costs)); };
+  const auto answers = [&costs](const std::string& text) { return LinesOf(EstimateCsv(text, costs)); };
   const std::vector<std::string> relus =
       answers("cuda,op,pass,n,c\n9,relu,forward,1,1000\n8,relu,forward,1,1000\n9,relu,backward,1,1000\n");
   REQUIRE(relus.size() == 4);
@@ -215,8 +224,7 @@ TEST_CASE("copies between pinned memory and the device on its first link") {
 TEST_CASE("a copy has the host's call in its time") {
   Machine machine = UnitMachine();
   machine.devices[0].host_costs.copy_submit = 4 * kMicrosecond;
-  const std::vector<std::string> lines =
-      LinesOf(EstimateCsv("op,bytes,direction\ncopy,500,h2d\n", "ops.csv", CostModel(machine)));
+  const std::vector<std::string> lines = LinesOf(EstimateCsv("op,bytes,direction\ncopy,500,h2d\n", CostModel(machine)));
   CHECK(lines.at(1) == "copy,500,h2d,4.500,,0,curve,assumed,0.000,");
 }
 
@@ -224,7 +232,7 @@ TEST_CASE("each direction has its curve") {
   Machine machine = UnitMachine();
   machine.links[0].curves[1].points = {{1, 3}, {1000, 3000}};
   const CostModel costs(machine);
-  CHECK(LinesOf(EstimateCsv("op,bytes,direction\ncopy,500,h2d\ncopy,500,d2h\n", "ops.csv", costs)) ==
+  CHECK(LinesOf(EstimateCsv("op,bytes,direction\ncopy,500,h2d\ncopy,500,d2h\n", costs)) ==
         std::vector<std::string>{std::string("op,bytes,direction,") + kAdded,
                                  "copy,500,h2d,0.500,,0,curve,assumed,0.000,",
                                  "copy,500,d2h,1.500,,0,curve,assumed,0.000,"});
@@ -255,7 +263,7 @@ TEST_CASE("all mistakes of a table are told at once") {
       "copy,,,,,up,500\n"
       "relu,forward,1\n";
   try {
-    EstimateCsv(text, "ops.csv", costs);
+    EstimateCsv(text, costs);
     FAIL("nothing was thrown");
   } catch (const UserError& error) {
     REQUIRE(error.messages().size() == 5);
@@ -271,9 +279,9 @@ TEST_CASE("all mistakes of a table are told at once") {
 TEST_CASE("tables without operations are refused") {
   const Machine machine = UnitMachine();
   const CostModel costs(machine);
-  CHECK_THROWS_WITH(EstimateCsv("", "ops.csv", costs), Catch::Contains("the file is empty"));
-  CHECK_THROWS_WITH(EstimateCsv("op,pass,n,c\n", "ops.csv", costs), Catch::Contains("no rows"));
-  CHECK_THROWS_WITH(EstimateCsv("pass,n,c\nforward,1,2\n", "ops.csv", costs), Catch::Contains("missing column 'op'"));
+  CHECK_THROWS_WITH(EstimateCsv("", costs), Catch::Contains("the file is empty"));
+  CHECK_THROWS_WITH(EstimateCsv("op,pass,n,c\n", costs), Catch::Contains("no rows"));
+  CHECK_THROWS_WITH(EstimateCsv("pass,n,c\nforward,1,2\n", costs), Catch::Contains("missing column 'op'"));
 }
 
 TEST_CASE("columns that are not read are named") {
@@ -281,7 +289,7 @@ TEST_CASE("columns that are not read are named") {
   const CostModel costs(machine);
   std::vector<std::string> warnings;
   const std::string text = "op,pass,n,c,strid\nrelu,forward,1,1000,2\n";
-  CHECK_THAT(EstimateCsv(text, "ops.csv", costs, &warnings), Catch::Contains("relu,forward,1,1000,2,17.000,"));
+  CHECK_THAT(EstimateCsv(text, costs, &warnings), Catch::Contains("relu,forward,1,1000,2,17.000,"));
   REQUIRE(warnings.size() == 1);
   CHECK_THAT(warnings[0],
              Catch::Contains("ops.csv:1:13: warning: column 'strid'") && Catch::Contains("did you mean 'stride'?"));
@@ -297,7 +305,7 @@ TEST_CASE("a floor for one kind of arithmetic is not taken for another") {
   const std::string text =
       "op,pass,n,c,math,harness\nrelu,forward,1,1000,fma,events\nrelu,forward,1,1000,tf32,events\n"
       "relu,forward,1,1000,fma,\n";
-  const std::vector<std::string> lines = LinesOf(EstimateCsv(text, "ops.csv", costs));
+  const std::vector<std::string> lines = LinesOf(EstimateCsv(text, costs));
   REQUIRE(lines.size() == 4);
   CHECK_THAT(lines[1], Catch::Contains(",events,19.000,"));
   CHECK_THAT(lines[2], Catch::Contains(",events,20.000,"));
@@ -314,7 +322,7 @@ TEST_CASE("a harness or a device that is not the profile's is named once") {
       "V100-SXM2-16GB,relu,forward,1,1000,event\n"
       "mine,relu,forward,1,1000,\n"
       "mine,add,forward,1,1000,event\n";
-  EstimateCsv(text, "ops.csv", costs, &warnings);
+  EstimateCsv(text, costs, &warnings);
   REQUIRE(warnings.size() == 3);
   CHECK(warnings[0] ==
         "ops.csv:3: warning: the profile unit knows no harness 'event': times are the kernels' own; did you mean "
@@ -327,9 +335,9 @@ TEST_CASE("samples of a chip that the profile is of raise no doubt") {
   const Machine machine = LoadMachine("v100-x86-pcie3");
   const CostModel costs(machine);
   std::vector<std::string> warnings;
-  EstimateCsv("device,op,pass,n,c\nTesla V100-SXM2-16GB,relu,forward,1,1000\n", "ops.csv", costs, &warnings);
+  EstimateCsv("device,op,pass,n,c\nTesla V100-SXM2-16GB,relu,forward,1,1000\n", costs, &warnings);
   CHECK(warnings.empty());
-  EstimateCsv("device,op,pass,n,c\nV100-PCIE-16GB,relu,forward,1,1000\n", "ops.csv", costs, &warnings);
+  EstimateCsv("device,op,pass,n,c\nV100-PCIE-16GB,relu,forward,1,1000\n", costs, &warnings);
   CHECK(warnings.size() == 1);
 }
 
@@ -337,6 +345,6 @@ TEST_CASE("the table of operations that is shipped as an example is answered who
   const Machine machine = UnitMachine();
   const std::string folder = SPILLWAY_SOURCE_DIR;
   const Document example = LoadCsvText(folder + "/calibrate/example-ops.csv");
-  const std::vector<std::string> lines = LinesOf(EstimateCsv(example.text, "example-ops.csv", CostModel(machine)));
+  const std::vector<std::string> lines = LinesOf(EstimateCsv(example.text, CostModel(machine)));
   CHECK(lines.size() == LinesOf(example.text).size());
 }

@@ -121,13 +121,15 @@ std::vector<std::map<std::string, std::string>> Rows(const std::string& text) {
   document.text = text;
   document.file = "results";
   Diagnostics diagnostics(document);
-  const std::vector<CsvRow> table = ParseCsv(document, diagnostics);
-  diagnostics.ThrowIfAny();
+  CsvRows reader(document, diagnostics);
+  CsvRow names, cells;
+  reader.Next(names);
   std::vector<std::map<std::string, std::string>> rows;
-  for (std::size_t r = 1; r < table.size(); ++r) {
+  while (reader.Next(cells)) {
     auto& row = rows.emplace_back();
-    for (std::size_t c = 0; c < table[0].size(); ++c) row[table[0][c].text] = table[r].at(c).text;
+    for (std::size_t c = 0; c < names.size(); ++c) row[names[c].text] = cells.at(c).text;
   }
+  diagnostics.ThrowIfAny();
   return rows;
 }
 

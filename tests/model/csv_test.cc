@@ -8,12 +8,20 @@
 namespace spillway {
 namespace {
 
+std::vector<CsvRow> RowsOf(const Document& document, Diagnostics& diagnostics) {
+  std::vector<CsvRow> rows(CheckCsv(document, diagnostics));
+  Diagnostics again(document);
+  CsvRows reader(document, again);
+  for (CsvRow& row : rows) REQUIRE(reader.Next(row));
+  return rows;
+}
+
 // The cells as "a|b" per row.
 std::vector<std::string> Rows(const std::string& text) {
   const Document document{"f.csv", text, {}, {}};
   Diagnostics diagnostics(document);
   std::vector<std::string> rows;
-  for (const CsvRow& row : ParseCsv(document, diagnostics)) {
+  for (const CsvRow& row : RowsOf(document, diagnostics)) {
     std::string joined;
     for (const CsvCell& cell : row) joined += (&cell == &row.front() ? "" : "|") + cell.text;
     rows.push_back(joined);
@@ -53,7 +61,7 @@ TEST_CASE("a quoted cell holds commas, quotes, spaces and line breaks") {
 TEST_CASE("cells know where they stood") {
   const Document document{"f.csv", "a,\"b\nc\",d\n  e,f\n", {}, {}};
   Diagnostics diagnostics(document);
-  const std::vector<CsvRow> rows = ParseCsv(document, diagnostics);
+  const std::vector<CsvRow> rows = RowsOf(document, diagnostics);
   REQUIRE(rows.size() == 2);
   CHECK(rows[0][1].mark.column == 3);
   CHECK(rows[0][2].mark.line == 2);  // `d` follows the quoted line break

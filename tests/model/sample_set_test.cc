@@ -26,6 +26,15 @@ bool Same(std::vector<Sample> a, std::vector<Sample> b) {
   return a == b;
 }
 
+std::vector<Sample> Operations(const Document& document) {
+  std::vector<Sample> operations;
+  const SampleSet set = VisitOperations(document, [&operations](const CsvRow&, const Sample* operation) {
+    if (operation != nullptr) operations.push_back(*operation);
+  });
+  CHECK(set.warnings.empty());
+  return operations;
+}
+
 Sample SampleOf(const Op& op) {
   Sample sample;
   sample.what = SampleKind::kKernel;
@@ -103,7 +112,7 @@ TEST_CASE("every op of a training step survives being written and read") {
     samples.back().launch.math = MathMode::kTf32;
     samples.back().launch.layout = Layout::kNhwc;
     const std::string text = WriteSamples(samples);
-    CHECK(Same(ParseOperations(text, "f.csv").samples, samples));
+    CHECK(Same(Operations({"f.csv", text, {}, {}}), samples));
     const SampleSet merged = ParseSamples(text, "f.csv");  // equal layers are one
     CHECK(merged.samples.size() < samples.size());
     CHECK(Same(ParseSamples(WriteSamples(merged.samples), "f.csv").samples, merged.samples));
@@ -171,10 +180,8 @@ TEST_CASE("several files are one set, and the mistakes of all are told") {
 }
 
 TEST_CASE("operations need neither device nor time") {
-  const SampleSet set =
-      ParseOperations("op,pass,n,c,direction,bytes\nrelu,forward,1,2,,\nrelu,forward,1,2,,\ncopy,,,,h2d,64\n", "f.csv");
-  CHECK(set.samples.size() == 3);  // nothing is merged: each row is a question
-  CHECK(set.warnings.empty());
+  const char* const text = "op,pass,n,c,direction,bytes\nrelu,forward,1,2,,\nrelu,forward,1,2,,\ncopy,,,,h2d,64\n";
+  CHECK(Operations({"f.csv", text, {}, {}}).size() == 3);  // nothing is merged: each row is a question
 }
 
 TEST_CASE("the examples that are shipped are read") {
@@ -182,7 +189,7 @@ TEST_CASE("the examples that are shipped are read") {
   const SampleSet samples = ReadSamples(std::vector{folder + "example-samples.csv"});
   CHECK(samples.samples.size() == 6);
   CHECK(samples.warnings.empty());
-  CHECK(ReadOperations(folder + "example-ops.csv").samples.size() == 11);
+  CHECK(Operations(LoadCsvText(folder + "example-ops.csv")).size() == 11);
 }
 
 TEST_CASE("a layer is its shape without batch, pass, precision and algorithm") {

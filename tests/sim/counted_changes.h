@@ -1,5 +1,5 @@
-// Small changes to Programs of counted memory (clause 5b of sim/program/program.h), and the verdict of Verify on each held
-// against a checker that looks at all pairs of accesses and adds up all bytes.
+// Small changes to Programs of counted memory (clause 5b of sim/program/program.h). The verdict of Verify on each is
+// compared with a checker that looks at all pairs of accesses and adds up all bytes.
 #ifndef SPILLWAY_TESTS_SIM_COUNTED_CHANGES_H_
 #define SPILLWAY_TESTS_SIM_COUNTED_CHANGES_H_
 

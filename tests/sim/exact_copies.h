@@ -1,13 +1,13 @@
 // The fastest schedule of ops, recomputations and copies of a small step, by live bytes: a search over all states.
 //
-// One kernel, one copy out and one copy in run at a time, side by side, and slow nothing down. Anything may start at any
-// time at which what it reads is there and there is room; a value may leave as soon as nothing reads it. That is more than
-// a Plan can say, so an optimum may be out of reach for plans. The search shares no code with the planners.
+// One kernel, one copy out and one copy in run at a time, and do not slow each other down. Each may start as soon as its
+// operands are there and there is room. A value may leave as soon as nothing reads it. A Plan cannot say all of that, so an
+// optimum may be out of reach for plans. The search shares no code with the planners.
 //
 //   ExactCopies(step, times, 7 * kAllocationUnit).Optimum()    nanoseconds; 0: nothing fits
 //
-// REQUIRES: at most eight tensors, each written by one op and by ops in order; all move and may be recomputed; times and
-// bytes are multiples of 512, up to seven of them; a copy takes a nanosecond a byte.
+// REQUIRES: at most eight tensors, each written by one op and by ops in order. All move and may be recomputed. Times and
+// bytes are up to seven multiples of 512. A copy takes a nanosecond a byte.
 #ifndef SPILLWAY_TESTS_SIM_EXACT_COPIES_H_
 #define SPILLWAY_TESTS_SIM_EXACT_COPIES_H_
 

@@ -1,5 +1,5 @@
-// Plans with open gaps, and with values that are recomputed ahead of time for other recomputations: changed Programs are
-// judged rightly, certificates hold, and false ones are refused.
+// Plans with open gaps, and with values that are recomputed early for other recomputations. Changed Programs are judged
+// rightly, certificates hold, and false ones are refused.
 #include <algorithm>
 #include <catch2/catch.hpp>
 

@@ -1,5 +1,5 @@
-// Recomputations with times of their own (`recompute_ns` of recorded steps), and with ways of their own
-// (OpDecision::again): what they take, what changed Programs are judged to be, bounds. exact_ways_test compares with optima.
+// Recomputations with times of their own (`recompute_ns` of recorded steps) and with ways of their own (OpDecision::again).
+// The tests are of their times, of verdicts on changed Programs, and of bounds. exact_ways_test compares with optima.
 #include <fmt/format.h>
 
 #include <algorithm>

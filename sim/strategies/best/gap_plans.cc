@@ -129,7 +129,7 @@ OpId LastWriter(const GapTables& tables, const GapTables::Gap& gap) {
   return last;
 }
 
-// Made for the entries behind it.
+// Made for later entries.
 bool IsEarly(const Recomputation& entry) { return !entry.keep || entry.leaves_after != kNoOp; }
 
 // Whether the entry recomputes the tensor of that open gap ahead of what the gap serves.

@@ -51,8 +51,7 @@ struct GapWalked {
   // Ops whose chosen way finds no room, with the fastest way that fits (index among the op's ways), in op order.
   std::vector<std::pair<OpId, std::uint8_t>> leaner;
   // Each recomputation, in the order in which they run, with its way (index among GapTables::Op::again). An op that runs
-  // in parts has one way for all its recomputations, the last one here, so earlier ones are counted faster than they will
-  // be.
+  // in parts has one way for all its recomputations, which is the last one here. So earlier ones are counted too fast.
   std::vector<std::pair<OpId, std::uint8_t>> again;
 };
 

@@ -3,7 +3,7 @@
 // Example: f2 reads X and makes Y. X is last read by b1, and Y is dropped before b1 and read by b0. If X stays until Y
 // is recomputed from it, X need not be recomputed. Y is recomputed before b0, or right after b1.
 //
-// Where Y is made from X by way of a small value M, M may be recomputed when X is read last, and wait in the place of X.
+// Y may be made from X by way of a small value M. Then M may be recomputed when X is read last, and stay in place of X.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -18,9 +18,10 @@ namespace spillway {
 
 namespace {
 
-// Values further back are not made again ahead of time for a recomputation that takes more values than this.
+// A recomputation from more values than this has no early recomputations of those. Chosen, not measured.
 constexpr std::size_t kMostSources = 16;
-// Rows beyond the usual ones are for steps in which they are few: a search over many more rows finds less.
+// More rows than these beside the usual ones are left out, since the same search finds less among many more rows. Chosen,
+// not measured.
 std::size_t MostMore(std::size_t rows) { return std::max<std::size_t>(64, rows / 2); }
 
 // What is read by the ops that make `tensor` up to op `last`, directly or by way of values without a use from `until` on.
@@ -130,7 +131,7 @@ bool GapTables::FindTightReruns(const StepFacts& facts, Bytes capacity) {
   return tight > 0;
 }
 
-// Of a recomputation before an op behind `after`, up to `before`.
+// Whether a recomputation before an op after `after`, up to `before`, finds no room.
 bool GapTables::IsOverTightRerun(OpId after, OpId before) const {
   return !tight_until_.empty() && after != kNoOp && tight_until_[Index(after)] < tight_until_[Index(before)];
 }
@@ -145,8 +146,8 @@ void GapTables::AddOpenGapsFor(const StepFacts& facts, const Served& served, Ten
   if (within || smaller) AddOpenGap(facts, tensor, served.gap, served.until);
 }
 
-// Right after the last use of a value that it is made from: of a larger one, which need not stay then, or just before the
-// gap's tensor is recomputed. `changes`: the op that changes what it would be made from.
+// Recomputes right after the last use of a larger value that the tensor is made from, which need not stay then. Or just
+// before the gap's tensor is recomputed. `changes`: the op that changes what it would be made from.
 void GapTables::AddGapsAgain(const StepFacts& facts, TensorId tensor, const Served& served, OpId changes) {
   const StepTables& step = facts.tables();
   if (step.uses.writers[Index(tensor)].empty()) return;

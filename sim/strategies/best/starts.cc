@@ -12,8 +12,8 @@ namespace spillway {
 namespace {
 
 constexpr int kInstantsToClaim = 24, kInstantsToStart = 12;
-// Of larger steps other strategies are asked once, for so much of the memory, and not with one headroom after another:
-// some take a time that grows with the square of the step.
+// Steps of more ops: other strategies plan once, for a part of the memory, in place of one headroom after another. The
+// time of some grows with the square of the step. Both numbers are chosen, not measured.
 constexpr std::size_t kManyOps = 10'000;
 constexpr int kPercentOnce = 94;
 
