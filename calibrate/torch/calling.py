@@ -2,8 +2,10 @@
 from alone import Call, assumed_ns, signature
 from answers import Answers, check_room, hear_real_step, is_unknown_size, smaller
 from cache import Cache, Distances
+from calls import leaves_memory_unwritten
 from clocks import NoClock
 from fakes import Fakes
+from fresh import FreshMemory, fresh_by_node
 from mistakes import NumbersNeeded, RecordError
 from rounds import time_alone
 from running import one_step
@@ -72,11 +74,13 @@ def call_steps(step, device, times, notes):
             node["ns"] = spans[place]
         return
     step.error = ERROR_ALONE
-    timed = time_alone(catalog.calls, device, Cache(device))
+    memory = FreshMemory(device)
+    timed = time_alone(catalog.calls, device, Cache(device), memory)
     resized = sum(timed[place].correct_sizes(node) for node, place in zip(step.nodes, catalog.by_node))
     touched = Distances(step.nodes, step.values).by_node
-    for node, place, pairs in zip(step.nodes, catalog.by_node, touched):
-        node["ns"] = timed[place].ns(pairs)
+    fresh = fresh_by_node(step.nodes, step.values, lambda node: leaves_memory_unwritten(node["op"]))
+    for node, place, pairs, bytes_of_one in zip(step.nodes, catalog.by_node, touched, fresh):
+        node["ns"] = timed[place].ns(pairs, bytes_of_one * memory.of_byte)
     failed = [str(each.call.function) for each in timed if each.failed]
     if failed:
         notes.append("%d calls could not be run alone, their times are assumed: %s" %

@@ -1,0 +1,43 @@
+"""What the recorder does on a GPU, rehearsed without one. Case of torch_record_test.py."""
+import importlib.machinery
+import os
+import types
+
+import cuda_stand_in
+import spillway_torch
+from spillway_torch import NETWORKS, record
+from torch_cases import expect
+
+
+class Lines(list):
+    """Takes what gpu.py reports: by line, the figure found, and whether it is as expected."""
+
+    def __call__(self, what, found, low, high, unit=""):
+        self.append((what, found, found is not None and low <= found <= high))
+
+
+def what_a_gpu_adds_is_rehearsed():
+    """gpu.py's own lines over a stand-in; the times and rates of some are the processor's, and say nothing."""
+    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "calibrate", "torch", "gpu.py")
+    gpu = importlib.machinery.SourceFileLoader("gpu", path).load_module()
+    lines, made = Lines(), []
+
+    def kept(*words, **more):
+        made.append(record(*words, **more))
+        return made[-1]
+
+    with cuda_stand_in.stand_in(spillway_torch) as torch_of_gpu:
+        step = gpu.Step(torch_of_gpu, NETWORKS, "resnet", 2, "cpu")
+        gpu.on_gpu(lines, torch_of_gpu, types.SimpleNamespace(record=kept, peak_of=spillway_torch.peak_of), step)
+    own = ("sum of events over", "time of a call on the host", "copy_", "both directions")
+    wrong = [(what, found) for what, found, good in lines if not good and not what.startswith(own)]
+    expect(len(lines) == 14 and not wrong, "%d lines, not as expected: %s" % (len(lines), wrong))
+    run, listed, without_room = made
+    works = {(node.get("workspace", 0), "convolution" in node["op"]) for node in run["nodes"]}
+    expect(works == {(cuda_stand_in.WORKSPACE, True), (0, False)}, works)
+    expect({node["ns"] for node in run["nodes"] + listed["nodes"]} == {int(1e6 * cuda_stand_in.CALL_MS)}, "events' times")
+    expect(run["device"]["precision"] == "tf32" and run["machine"]["memory_bytes"] == cuda_stand_in.LIMIT, run["device"])
+    expect(any("does not fit" in note for note in without_room["made"]["notes"]), without_room["made"])
+
+
+CASES = {what_a_gpu_adds_is_rehearsed.__name__: what_a_gpu_adds_is_rehearsed}
