@@ -88,15 +88,16 @@ def rounds_products(device, nodes):
     """Whether products are computed in TF32: by the library's switches, one for convolutions; GPUs before Ampere lack it."""
     if torch.cuda.is_available() and torch.cuda.get_device_capability(device)[0] < 8:
         return False
-    convolutions = any("convolution" in node["op"] for node in nodes)
-    return allows_tf32(torch.backends.cuda.matmul) or (convolutions and allows_tf32(torch.backends.cudnn))
+    backends, convolutions = torch.backends, any("convolution" in node["op"] for node in nodes)
+    return allows_tf32(backends.cuda.matmul, backends.cuda.matmul) or (
+        convolutions and allows_tf32(backends.cudnn, getattr(backends.cudnn, "conv", None)))
 
 
-def allows_tf32(switches):
+def allows_tf32(older, newer):
     try:
-        return switches.allow_tf32
+        return older.allow_tf32
     except RuntimeError:  # PyTorch 2.9 and later refuse to tell where the newer switch was set
-        return switches.fp32_precision == "tf32"
+        return newer.fp32_precision == "tf32"
 
 
 def name_of_processor():

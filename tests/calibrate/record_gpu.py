@@ -56,4 +56,27 @@ def what_a_gpu_adds_is_rehearsed():
     expect(any("does not fit" in note for note in without_room["made"]["notes"]), without_room["made"])
 
 
-CASES = {what_a_gpu_adds_is_rehearsed.__name__: what_a_gpu_adds_is_rehearsed}
+def precision_is_that_of_the_switches():
+    """Two generations of switches: PyTorch refuses to read the older ones where the newer were set."""
+    matmul, convolution = torch.backends.cuda.matmul, getattr(torch.backends.cudnn, "conv", None)
+
+    def told(op):
+        with cuda_stand_in.stand_in(spillway_torch):
+            node = {"op": op, "pass": "forward", "outputs": [{"type": "float32"}]}
+            return spillway_torch.precision_of(cuda_stand_in.Device(), [node])
+    both = ("aten.mm.default", "aten.convolution.default")
+    expect([told(op) for op in both] == ["fp32", "tf32"], "as PyTorch begins: %s" % [told(op) for op in both])
+    if not hasattr(convolution, "fp32_precision"):
+        print("left out: newer switches of precision, this PyTorch has none")
+        return
+    before = matmul.fp32_precision, convolution.fp32_precision
+    try:
+        matmul.fp32_precision, convolution.fp32_precision = "tf32", "ieee"
+        expect([told(op) for op in both] == ["tf32", "tf32"], "products in TF32")
+        matmul.fp32_precision = "ieee"
+        expect([told(op) for op in both] == ["fp32", "fp32"], "nothing in TF32")
+    finally:
+        matmul.fp32_precision, convolution.fp32_precision = before
+
+
+CASES = {case.__name__: case for case in (what_a_gpu_adds_is_rehearsed, precision_is_that_of_the_switches)}
