@@ -78,7 +78,7 @@ def call_steps(step, device, times, notes):
     timed = time_alone(catalog.calls, device, Cache(device), memory)
     resized = sum(timed[place].correct_sizes(node) for node, place in zip(step.nodes, catalog.by_node))
     touched = Distances(step.nodes, step.values).by_node
-    fresh = fresh_by_node(step.nodes, step.values, lambda node: leaves_memory_unwritten(node["op"]))
+    fresh = fresh_by_node(step.nodes, lambda node: leaves_memory_unwritten(node["op"]))
     for node, place, pairs, bytes_of_one in zip(step.nodes, catalog.by_node, touched, fresh):
         node["ns"] = timed[place].ns(pairs, bytes_of_one * memory.of_byte)
     failed = [str(each.call.function) for each in timed if each.failed]

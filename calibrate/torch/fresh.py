@@ -1,15 +1,13 @@
-"""Memory that the system hands out anew: its first touch faults, page by page. On a CPU a step pays this, a call alone does not.
+"""Memory that the system hands out anew: its first touch faults, page by page. On a CPU a step pays this for large results.
 
-A call alone gets back what its repetition before has freed. In a step the heap grows in forward and shrinks in backward.
+glibc maps each block of more than 32 MiB by itself (mallopt(3)), unless a hole of its heap is as large. In a step holes are
+cut up by what lives on. A call alone finds one, and its repetitions get the same memory again.
 """
-import bisect
 import mmap
 import statistics
 import time
 
 import torch
-
-from peak import Lives
 
 try:
     import resource
@@ -17,10 +15,7 @@ except ImportError:  # no Unix: faults cannot be counted, and count as none
     resource = None
 
 SIZE, TRIALS = 16 << 20, 5
-ALIGNMENT, PAGE = 64, 4096  # bytes: of PyTorch's blocks, of blocks that are mapped by themselves
-# Of glibc's malloc (mallopt(3)): blocks of the threshold and more are mapped by themselves unless a hole fits. The
-# threshold grows to the largest such block that was freed, up to MOST; twice as much stays free at the heap's end.
-FIRST_THRESHOLD, MOST_THRESHOLD, PAD, LEAST_TRIMMED = 128 << 10, 32 << 20, 128 << 10, 64 << 10
+MAPPED = 32 << 20
 
 
 def faults():
@@ -65,80 +60,20 @@ def first_touch():
     return seconds[0] - seconds[1], counts[0]
 
 
-class Heap:
-    """The C library's heap as glibc keeps it, in bytes: which of a block's memory is fresh."""
-
-    def __init__(self):
-        self.threshold = FIRST_THRESHOLD
-        self._top, self._break = 0, 0  # the heap's used end; what of it the system has given
-        self._holes, self._ends, self._starts = [], {}, {}  # (bytes, start), sorted; by end: start; by start: end
-        self._blocks = {}  # by name: (start, bytes); start None: mapped by itself
-
-    def take(self, name, size):
-        """Fresh bytes of a new block."""
-        size = -(-max(size, 1) // ALIGNMENT) * ALIGNMENT
-        place = bisect.bisect_left(self._holes, (size, -1))
-        if place < len(self._holes):
-            length, start = self._holes[place]
-            self._fill(start, start + length)
-            if length > size:
-                self._dig(start + size, start + length)
-            self._blocks[name] = (start, size)
-            return 0
-        fresh = max(0, self._top + size - self._break)
-        if fresh and size >= self.threshold:
-            self._blocks[name] = (None, size)
-            return size
-        self._blocks[name] = (self._top, size)
-        self._top += size
-        if fresh:
-            self._break = self._top + PAD
-        return fresh
-
-    def give(self, name):
-        start, size = self._blocks.pop(name)
-        if start is None:
-            if size <= MOST_THRESHOLD:
-                self.threshold = max(self.threshold, size + PAGE)  # a block of the same size comes from the heap
-            return
-        begin, end = self._ends.get(start, start), self._starts.get(start + size, start + size)
-        if begin != start:
-            self._fill(begin, start)
-        if end != start + size:
-            self._fill(start + size, end)
-        if end == self._top:
-            self._top = begin
-        else:
-            self._dig(begin, end)
-        if end - begin >= LEAST_TRIMMED and self._break - self._top > 2 * self.threshold:
-            self._break = self._top + PAD
-
-    def _dig(self, start, end):
-        bisect.insort(self._holes, (end - start, start))
-        self._ends[end], self._starts[start] = start, end
-
-    def _fill(self, start, end):
-        self._holes.pop(bisect.bisect_left(self._holes, (end - start, start)))
-        del self._ends[end], self._starts[start]
-
-
-def fresh_by_node(nodes, values, writes_nothing):
-    """Fresh bytes that each node touches first, in a step after others like it.
+def fresh_by_node(nodes, writes_nothing):
+    """Fresh bytes that each node touches first.
 
     `writes_nothing(node)`: its results are memory that was only taken, and touched by their first user.
     """
-    heap, lives = Heap(), Lives(nodes, values)
-    for _ in range(3):  # the threshold and the heap of steps before
-        rows, waiting = [], {}
-        for index, node in enumerate(nodes):
-            row = sum(waiting.pop(name, 0) for name in lives.used(node))
-            for name in lives.fresh(node):
-                fresh = heap.take(name, lives.size[name])
-                if writes_nothing(node):
-                    waiting[name] = fresh
-                else:
-                    row += fresh
-            rows.append(row)
-            for name in lives.ends[index]:
-                heap.give(name)
+    rows, waiting = [], {}
+    for node in nodes:
+        used = list(node["deps"]) + [result["in_place"] for result in node["results"] if "in_place" in result]
+        row = sum(waiting.pop(name, 0) for name in used)
+        for result in node["results"]:
+            fresh = result["bytes"] if result.get("bytes", 0) > MAPPED else 0
+            if fresh and writes_nothing(node):
+                waiting[result["id"]] = fresh
+            else:
+                row += fresh
+        rows.append(row)
     return rows

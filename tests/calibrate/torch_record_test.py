@@ -12,8 +12,8 @@ from unittest import mock
 import torch
 from torch import nn
 
+import record_fresh
 import record_gpu
-import record_heap
 import spillway_torch
 import torch_cases
 from spillway_torch import NETWORKS, RecordError, record
@@ -448,7 +448,7 @@ def test_a_network_on_the_meta_device():
 
 def main():
     cases = {name[5:]: case for name, case in globals().items() if name.startswith("test_")}
-    torch_cases.run(dict(cases, **record_heap.CASES, **record_gpu.CASES))
+    torch_cases.run(dict(cases, **record_fresh.CASES, **record_gpu.CASES))
 
 
 if __name__ == "__main__":
