@@ -3,7 +3,7 @@ import math
 import statistics
 
 import torch
-from torch.utils._pytree import tree_map
+from torch.utils._pytree import tree_flatten, tree_map
 
 from calls import arguments_of, tensors_in, written_by
 from fresh import faults
@@ -66,16 +66,23 @@ class Call:
     def __init__(self, function, args, kwargs, result, flops):
         self.function, self.args, self.kwargs, self.flops = function, specimen(args), specimen(kwargs), flops
         self.bytes = moved_bytes(args, kwargs, result)
+        self.makers = {}  # by an opaque operand: the distinct call that makes it, and which of its results it is
 
+    def opaque(self):
+        """Operands whose bytes only the library understands; on invented ones a call may end the process."""
+        for argument, value in arguments_of(self.function, self.args, self.kwargs):
+            name = argument.name.lower()
+            # A fake workspace is empty; a real reserve is, where the library keeps none.
+            if isinstance(value, Specimen) and ("workspace" in name or ("reserve" in name and value.elements())):
+                yield value
 
-def reads_opaque(call):
-    """Whether the call reads bytes that only the library understands; on invented ones it may end the process."""
-    for argument, value in arguments_of(call.function, call.args, call.kwargs):
-        name = argument.name.lower()
-        # A fake workspace is empty; a real reserve is, where the library keeps none.
-        if isinstance(value, Specimen) and ("workspace" in name or ("reserve" in name and value.elements())):
-            return True
-    return False
+    def comes_after(self, makers, args, kwargs):
+        """`makers`: by storage of what the step has made so far: the call, and which of its results."""
+        specimens = [leaf for leaf in tree_flatten((self.args, self.kwargs))[0] if isinstance(leaf, Specimen)]
+        opaque = {id(value) for value in self.opaque()}
+        for leaf, tensor in zip(specimens, tensors_in((args, kwargs)) if opaque else ()):
+            if id(leaf) in opaque:
+                self.makers[leaf] = makers.get(storage_of(tensor)._cdata)
 
 
 class Alone:
@@ -134,16 +141,25 @@ class Prepared:
 
     def __init__(self, alone, device):
         """RecordError, or whatever the library raises: the call cannot run on such operands."""
-        def make(leaf):
-            return leaf.make(device) if isinstance(leaf, Specimen) else leaf
         call = alone.call
-        if reads_opaque(call):
-            raise RecordError("the call reads bytes of the library's own")
+        opaque = {id(value): self._made(call.makers.get(value), device) for value in call.opaque()}
+
+        def make(leaf):
+            return opaque[id(leaf)] if id(leaf) in opaque else leaf.make(device) if isinstance(leaf, Specimen) else leaf
         self.alone, self.function, self.times, self.faults = alone, call.function, [], []
         self.args, self.kwargs = tree_map(make, call.args), tree_map(make, call.kwargs)
         self._written = [t for t in written_by(call.function, self.args, self.kwargs) if t.is_floating_point()]
         self.result = self.function(*self.args, **self.kwargs)
         alone.takes_sizes(self.result, {storage_of(tensor)._cdata for tensor in tensors_in((self.args, self.kwargs))})
+
+    @staticmethod
+    def _made(maker, device):
+        """What the library's own call makes of operands as the step's."""
+        if maker is None:
+            raise RecordError("the call reads bytes of the library's own, which no call has made")
+        call, index = maker
+        args, kwargs = tree_map(lambda leaf: leaf.make(device) if isinstance(leaf, Specimen) else leaf, (call.args, call.kwargs))
+        return tensors_in(call.function(*args, **kwargs))[index]
 
     def run(self, seconds_of):
         """Once more. The result stays until the next time, and its memory comes back then: as old as the operands."""

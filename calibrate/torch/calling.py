@@ -2,7 +2,7 @@
 from alone import Call, assumed_ns, signature
 from answers import Answers, check_room, hear_real_step, is_unknown_size, smaller
 from cache import Cache, Distances
-from calls import leaves_memory_unwritten
+from calls import leaves_memory_unwritten, tensors_in
 from clocks import NoClock
 from fakes import Fakes
 from fresh import FreshMemory, fresh_by_node
@@ -10,6 +10,7 @@ from mistakes import NumbersNeeded, RecordError
 from rounds import time_alone
 from running import one_step
 from untouched import Untouched
+from versions import storage_of
 from work import flops_of
 
 ERROR_ALONE, ERROR_ASSUMED = 0.15, 1.0
@@ -19,14 +20,17 @@ class Catalog:
     """The distinct calls of a step, and which of them each node makes."""
 
     def __init__(self):
-        self.calls, self.by_node, self._places = [], [], {}
+        self.calls, self.by_node, self._places, self._makers = [], [], {}, {}
 
     def see(self, index, function, args, kwargs, result):
         key = (function,) + signature((args, kwargs))
         if key not in self._places:
             self._places[key] = len(self.calls)
             self.calls.append(Call(function, args, kwargs, result, flops_of(function, args, kwargs, result)))
+            self.calls[-1].comes_after(self._makers, args, kwargs)
         self.by_node.append(self._places[key])
+        self._makers.update((storage_of(tensor)._cdata, (self.calls[self._places[key]], number))
+                            for number, tensor in enumerate(tensors_in(result)))
 
 
 def list_step(found, forward, batch, update, device, small, notes):

@@ -31,7 +31,7 @@ def on_gpu(function, args, kwargs):
 def time_alone(calls, device, cache, memory):
     """An Alone for each call. Needs room for the largest call, and twice the cache. `memory`: a FreshMemory."""
     known = [Alone(call) for call in calls]
-    with torch.no_grad():
+    with torch.enable_grad():  # else recurrent layers leave out what backward reads; no operand asks for a gradient
         for place, room in enumerate(cache.rooms):
             last = place + 1 == len(cache.rooms)
             wanted = [alone for alone in known
