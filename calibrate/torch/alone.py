@@ -1,10 +1,12 @@
 """One call by itself, on tensors made for it: shapes, strides and types are the step's, contents are drawn."""
 import math
+import statistics
 
 import torch
-from torch.utils._pytree import tree_map
+from torch.utils._pytree import tree_flatten, tree_map
 
 from calls import arguments_of, tensors_in, written_by
+from fresh import faults
 from mistakes import RecordError
 from versions import storage_of
 from work import moved_bytes
@@ -64,16 +66,23 @@ class Call:
     def __init__(self, function, args, kwargs, result, flops):
         self.function, self.args, self.kwargs, self.flops = function, specimen(args), specimen(kwargs), flops
         self.bytes = moved_bytes(args, kwargs, result)
+        self.makers = {}  # by an opaque operand: the distinct call that makes it, and which of its results it is
 
+    def opaque(self):
+        """Operands whose bytes only the library understands; on invented ones a call may end the process."""
+        for argument, value in arguments_of(self.function, self.args, self.kwargs):
+            name = argument.name.lower()
+            # A fake workspace is empty; a real reserve is, where the library keeps none.
+            if isinstance(value, Specimen) and ("workspace" in name or ("reserve" in name and value.elements())):
+                yield value
 
-def reads_opaque(call):
-    """Whether the call reads bytes that only the library understands; on invented ones it may end the process."""
-    for argument, value in arguments_of(call.function, call.args, call.kwargs):
-        name = argument.name.lower()
-        # A fake workspace is empty; a real reserve is, where the library keeps none.
-        if isinstance(value, Specimen) and ("workspace" in name or ("reserve" in name and value.elements())):
-            return True
-    return False
+    def comes_after(self, makers, args, kwargs):
+        """`makers`: by storage of what the step has made so far: the call, and which of its results."""
+        specimens = [leaf for leaf in tree_flatten((self.args, self.kwargs))[0] if isinstance(leaf, Specimen)]
+        opaque = {id(value) for value in self.opaque()}
+        for leaf, tensor in zip(specimens, tensors_in((args, kwargs)) if opaque else ()):
+            if id(leaf) in opaque:
+                self.makers[leaf] = makers.get(storage_of(tensor)._cdata)
 
 
 class Alone:
@@ -81,7 +90,8 @@ class Alone:
 
     def __init__(self, call):
         self.call, self.failed = call, False
-        self._points, self._sizes = [], []  # points: pairs (bytes touched since, seconds)
+        self.inside = 0.0  # seconds of the first touch of memory that is no result
+        self._points, self._sizes = [], []  # points: pairs (bytes touched since, seconds without first touches)
 
     def knows(self, distance, seconds):
         self._points = sorted(self._points + [(max(1, distance), seconds)])
@@ -100,12 +110,14 @@ class Alone:
                 return before + (after - before) * math.log(distance / low) / math.log(high / low)
         return points[-1][1]
 
-    def ns(self, touched):
-        """Of one node. `touched`: pairs (bytes of a storage, bytes touched since it was)."""
+    def ns(self, touched, first_touch=0.0):
+        """Of one node. `touched`: pairs (bytes of a storage, bytes touched since it was). `first_touch`: its results' seconds."""
         total = sum(size for size, _ in touched)
-        if total == 0:
-            return round(1e9 * self.seconds_at(0))
-        return round(1e9 * sum(size * self.seconds_at(distance) for size, distance in touched) / total)
+        seconds = sum(size * self.seconds_at(distance) for size, distance in touched) / total if total else self.seconds_at(0)
+        return round(1e9 * (seconds if self.failed else seconds + self.inside + first_touch))
+
+    def bytes_of_results(self):
+        return sum(self._sizes)
 
     def takes_sizes(self, result, operands):
         """Of the results that have storages of their own."""
@@ -129,22 +141,40 @@ class Prepared:
 
     def __init__(self, alone, device):
         """RecordError, or whatever the library raises: the call cannot run on such operands."""
-        def make(leaf):
-            return leaf.make(device) if isinstance(leaf, Specimen) else leaf
         call = alone.call
-        if reads_opaque(call):
-            raise RecordError("the call reads bytes of the library's own")
-        self.alone, self.function, self.times = alone, call.function, []
+        opaque = {id(value): self._made(call.makers.get(value), device) for value in call.opaque()}
+
+        def make(leaf):
+            return opaque[id(leaf)] if id(leaf) in opaque else leaf.make(device) if isinstance(leaf, Specimen) else leaf
+        self.alone, self.function, self.times, self.faults = alone, call.function, [], []
         self.args, self.kwargs = tree_map(make, call.args), tree_map(make, call.kwargs)
         self._written = [t for t in written_by(call.function, self.args, self.kwargs) if t.is_floating_point()]
         self.result = self.function(*self.args, **self.kwargs)
         alone.takes_sizes(self.result, {storage_of(tensor)._cdata for tensor in tensors_in((self.args, self.kwargs))})
+
+    @staticmethod
+    def _made(maker, device):
+        """What the library's own call makes of operands as the step's."""
+        if maker is None:
+            raise RecordError("the call reads bytes of the library's own, which no call has made")
+        call, index = maker
+        args, kwargs = tree_map(lambda leaf: leaf.make(device) if isinstance(leaf, Specimen) else leaf, (call.args, call.kwargs))
+        return tensors_in(call.function(*args, **kwargs))[index]
 
     def run(self, seconds_of):
         """Once more. The result stays until the next time, and its memory comes back then: as old as the operands."""
         for tensor in self._written:  # a product again and again would end in numbers that are slow
             tensor.fill_(1.0)
         self.result = None
+        before = faults()
         seconds, self.result = seconds_of(self.function, self.args, self.kwargs)
         self.times.append(seconds)
+        self.faults.append(faults() - before)
         return self
+
+    def tell(self, distance, memory):
+        """Gives what was measured to its Alone, first touches apart."""
+        first = [count * memory.of_fault for count in self.faults]
+        of_results = self.alone.bytes_of_results() * memory.of_byte
+        self.alone.inside = max(0.0, min(first) - of_results)
+        self.alone.knows(distance, statistics.median(max(1e-9, all_of_it - part) for all_of_it, part in zip(self.times, first)))

@@ -2,12 +2,15 @@
 from alone import Call, assumed_ns, signature
 from answers import Answers, check_room, hear_real_step, is_unknown_size, smaller
 from cache import Cache, Distances
+from calls import leaves_memory_unwritten, tensors_in
 from clocks import NoClock
 from fakes import Fakes
+from fresh import FreshMemory, fresh_by_node
 from mistakes import NumbersNeeded, RecordError
 from rounds import time_alone
 from running import one_step
 from untouched import Untouched
+from versions import storage_of
 from work import flops_of
 
 ERROR_ALONE, ERROR_ASSUMED = 0.15, 1.0
@@ -17,14 +20,17 @@ class Catalog:
     """The distinct calls of a step, and which of them each node makes."""
 
     def __init__(self):
-        self.calls, self.by_node, self._places = [], [], {}
+        self.calls, self.by_node, self._places, self._makers = [], [], {}, {}
 
     def see(self, index, function, args, kwargs, result):
         key = (function,) + signature((args, kwargs))
         if key not in self._places:
             self._places[key] = len(self.calls)
             self.calls.append(Call(function, args, kwargs, result, flops_of(function, args, kwargs, result)))
+            self.calls[-1].comes_after(self._makers, args, kwargs)
         self.by_node.append(self._places[key])
+        self._makers.update((storage_of(tensor)._cdata, (self.calls[self._places[key]], number))
+                            for number, tensor in enumerate(tensors_in(result)))
 
 
 def list_step(found, forward, batch, update, device, small, notes):
@@ -72,11 +78,13 @@ def call_steps(step, device, times, notes):
             node["ns"] = spans[place]
         return
     step.error = ERROR_ALONE
-    timed = time_alone(catalog.calls, device, Cache(device))
+    memory = FreshMemory(device)
+    timed = time_alone(catalog.calls, device, Cache(device), memory)
     resized = sum(timed[place].correct_sizes(node) for node, place in zip(step.nodes, catalog.by_node))
     touched = Distances(step.nodes, step.values).by_node
-    for node, place, pairs in zip(step.nodes, catalog.by_node, touched):
-        node["ns"] = timed[place].ns(pairs)
+    fresh = fresh_by_node(step.nodes, lambda node: leaves_memory_unwritten(node["op"]))
+    for node, place, pairs, bytes_of_one in zip(step.nodes, catalog.by_node, touched, fresh):
+        node["ns"] = timed[place].ns(pairs, bytes_of_one * memory.of_byte)
     failed = [str(each.call.function) for each in timed if each.failed]
     if failed:
         notes.append("%d calls could not be run alone, their times are assumed: %s" %

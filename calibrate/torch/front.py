@@ -15,6 +15,7 @@ from running import run_steps
 from untouched import RandomState, Untouched
 
 REPETITIONS = 9
+NO_MEMORY = ("out of memory", "_STATUS_ALLOC_FAILED")  # as the allocator says it, and libraries for their workspaces
 
 
 def record(forward, batch, update=None, how="auto", times="measured", name=None, samples=None, device=None, model=None,
@@ -77,7 +78,7 @@ class Job:
             try:
                 return self.run()
             except RuntimeError as error:
-                if isinstance(error, RecordError) or "out of memory" not in str(error):
+                if isinstance(error, RecordError) or not any(word in str(error) for word in NO_MEMORY):
                     raise
                 self.notes.append("the step does not fit this device: listed and timed call by call")
             torch.cuda.empty_cache()

@@ -7,6 +7,7 @@ Expectations were written before any GPU was at hand. Exit status 0: all hold; 1
 With --device cpu those that need no GPU are tried, which tests this script.
 """
 import argparse
+import gc
 import os
 import statistics
 import subprocess
@@ -118,6 +119,7 @@ def on_gpu(report, torch, recorder, step):
     step.seconds(torch.cuda.synchronize, 1)
     plain_peak, before = torch.cuda.max_memory_allocated(), torch.cuda.memory_allocated()
     run = recorder.record(step.forward, step.batch, step.update, how="run")
+    gc.collect()
     after = torch.cuda.memory_allocated()
     listed = recorder.record(step.forward, step.batch, step.update, how="calls")
     print("%d calls, %.3g ms, peak %.4g GB, %.3g ms without recorder" %

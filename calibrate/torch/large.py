@@ -190,14 +190,14 @@ def gigabytes(text, key):
     return float(found.group(1)) * {"k": 1e-6, "M": 1e-3, "G": 1.0, "T": 1e3, None: 1e-9}[found.group(2)] if found else None
 
 
-def cell(path, memory, machine, samples, resident, arguments):
+def cell(path, memory, machine, samples, resident, least, arguments):
     """The best plan's step on one card, and how much longer than with all memory."""
     if resident > 0.9 * float(memory[:-2]):
         return "weights and states alone exceed it"
-    plain, _ = seconds_of_plan(path, NO_LIMIT, machine, samples, arguments)
     best, why = seconds_of_plan(path, memory, machine, samples, arguments)
     if best is None:
-        return why
+        return why + (", by `least`" if why == "no plan" and least is not None and least > float(memory[:-2]) else "")
+    plain, _ = seconds_of_plan(path, NO_LIMIT, machine, samples, arguments)
     return "%.2f s" % best + (" (%+.0f %%)" % (100 * (best / plain - 1)) if plain else "")
 
 
@@ -209,7 +209,7 @@ def row(name, timed, machines, arguments):
     told = ["%s" % name + (", timed" if timed else ""), "{:,}".format(len(step["nodes"])), "%.0f" % cost["seconds"],
             "%.1f" % (cost["bytes"] / 1e9)]
     told += ["%.1f" % number if number is not None else "?" for number in (peak, least, resident)]
-    told += [cell(path, memory, machines[chip], step["samples"], resident, arguments) for memory, chip in CARDS]
+    told += [cell(path, memory, machines[chip], step["samples"], resident, least, arguments) for memory, chip in CARDS]
     print("| " + " | ".join(told) + " |", flush=True)
 
 

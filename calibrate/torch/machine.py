@@ -81,8 +81,23 @@ def precision_of(device, nodes):
     for half, name in (("float16", "fp16"), ("bfloat16", "bf16")):
         if half in types:
             return "amp-" + name if "float32" in types else name
-    tf32 = device.type == "cuda" and (torch.backends.cuda.matmul.allow_tf32 or torch.backends.cudnn.allow_tf32)
-    return "tf32" if tf32 else "fp32"
+    return "tf32" if device.type == "cuda" and rounds_products(device, nodes) else "fp32"
+
+
+def rounds_products(device, nodes):
+    """Whether products are computed in TF32: by the library's switches, one for convolutions; GPUs before Ampere lack it."""
+    if torch.cuda.is_available() and torch.cuda.get_device_capability(device)[0] < 8:
+        return False
+    backends, convolutions = torch.backends, any("convolution" in node["op"] for node in nodes)
+    return allows_tf32(backends.cuda.matmul, backends.cuda.matmul) or (
+        convolutions and allows_tf32(backends.cudnn, getattr(backends.cudnn, "conv", None)))
+
+
+def allows_tf32(older, newer):
+    try:
+        return older.allow_tf32
+    except RuntimeError:  # PyTorch 2.9 and later refuse to tell where the newer switch was set
+        return newer.fp32_precision == "tf32"
 
 
 def name_of_processor():

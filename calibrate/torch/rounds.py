@@ -3,7 +3,6 @@
 The calls of a round share a room of so many bytes. So when a call's turn comes, that many bytes have been touched since
 its operands were. Rooms are those of Cache: near, in the last cache, and beyond it.
 """
-import statistics
 import time
 
 import torch
@@ -29,16 +28,16 @@ def on_gpu(function, args, kwargs):
     return pair[0].elapsed_time(pair[1]) / 1e3, result
 
 
-def time_alone(calls, device, cache):
-    """An Alone for each call. Needs room for the largest call, and twice the cache."""
+def time_alone(calls, device, cache, memory):
+    """An Alone for each call. Needs room for the largest call, and twice the cache. `memory`: a FreshMemory."""
     known = [Alone(call) for call in calls]
-    with torch.no_grad():
+    with torch.enable_grad():  # else recurrent layers leave out what backward reads; no operand asks for a gradient
         for place, room in enumerate(cache.rooms):
             last = place + 1 == len(cache.rooms)
             wanted = [alone for alone in known
                       if not alone.failed and (last or alone.call.bytes < cache.distance(place + 1))]
             for group in grouped(wanted, room):
-                time_group(group, device, cache.distance(place))
+                time_group(group, device, cache.distance(place), memory)
     return known
 
 
@@ -55,7 +54,7 @@ def grouped(known, room):
         yield group
 
 
-def time_group(group, device, distance):
+def time_group(group, device, distance, memory):
     seconds_of = on_gpu if device.type == "cuda" else on_host
     ready = those_that_run(group, lambda alone: Prepared(alone, device))
     spent, rounds, least = 0.0, 0, LEAST_ROUNDS
@@ -65,7 +64,7 @@ def time_group(group, device, distance):
         spent, rounds = spent + took, rounds + 1
         least = ROUNDS_OF_LONG if took > LONG else LEAST_ROUNDS
     for each in ready:
-        each.alone.knows(max(distance, each.alone.call.bytes), statistics.median(each.times))
+        each.tell(max(distance, each.alone.call.bytes), memory)
 
 
 def those_that_run(things, run):

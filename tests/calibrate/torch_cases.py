@@ -6,6 +6,11 @@ import traceback
 import torch
 
 
+def expect(true, told):
+    if not true:
+        raise AssertionError(told)
+
+
 def run(cases):
     """`cases`: functions without arguments by name."""
     chosen = sys.argv[1:] or list(cases)

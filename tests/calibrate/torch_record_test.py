@@ -7,13 +7,17 @@ import os
 import random
 import tempfile
 import types
+from unittest import mock
 
 import torch
 from torch import nn
 
+import record_fresh
+import record_gpu
 import spillway_torch
 import torch_cases
 from spillway_torch import NETWORKS, RecordError, record
+from torch_cases import expect
 
 torch.set_num_threads(1)
 OLD = tuple(int(part) for part in torch.__version__.split(".")[:2]) < (2, 0)
@@ -76,11 +80,6 @@ def small(name):
         return Job(Reader(), [torch.randn(4, 8), torch.randint(0, 4, (4,))])
     make, draw = NETWORKS[name]
     return Job(make(), draw(2), rule=functools.partial(torch.optim.SGD, momentum=0.9))
-
-
-def expect(true, told):
-    if not true:
-        raise AssertionError(told)
 
 
 def refused(words, call):
@@ -397,6 +396,7 @@ def test_several_devices_are_told():
 def test_networks_of_several_processes_are_told():
     from torch import distributed
     if not distributed.is_available() or not distributed.is_gloo_available():
+        print("left out: networks of several processes, this PyTorch has no gloo")
         return
     with tempfile.TemporaryDirectory() as folder:
         distributed.init_process_group("gloo", init_method="file://" + os.path.join(folder, "meet"), rank=0, world_size=1)
@@ -405,14 +405,31 @@ def test_networks_of_several_processes_are_told():
             whole = nn.parallel.DistributedDataParallel(job.network)
             refused(["the network is DistributedDataParallel", ".module"],
                     lambda: record(lambda *b: whole(b[0]).sum(), job.batch, job.update))
-            if OLD:
-                return
-            from torch.distributed.fsdp import fully_shard
-            sharded = small("unet").network
-            fully_shard(sharded.down, mesh=distributed.init_device_mesh("cpu", (1,)))
-            refused(["module 'down' is FSDPModule"], lambda: record(lambda *b: sharded(b[0]).sum(), job.batch))
+            check_sharded(distributed)
         finally:
             distributed.destroy_process_group()
+
+
+def check_sharded(distributed):
+    """A network of one process that is sharded: as a whole, one module of it, and by the newer way."""
+    try:
+        from torch.distributed.fsdp import FullyShardedDataParallel
+    except (ImportError, ValueError) as error:  # PyTorch 1.13's does not load on Python 3.11
+        print("left out: FullyShardedDataParallel: %s" % error)
+        return
+    device = {} if OLD else {"device_id": torch.device("cpu")}
+    with mock.patch("torch.cuda.current_device", lambda: 0):  # 1.13 asks for it, and moves nothing
+        whole, inner = small("unet"), small("unet")
+        whole.network = FullyShardedDataParallel(whole.network, **device)
+        inner.network.bottom = FullyShardedDataParallel(inner.network.bottom, **device)
+    for job, where in ((whole, "the network"), (inner, "module 'bottom'")):
+        for how in ("run", "calls"):
+            refused([where + " is FullyShardedDataParallel", ".module", "CUDA_VISIBLE_DEVICES=0"], lambda: job.record(how))
+    if not OLD:
+        from torch.distributed.fsdp import fully_shard
+        sharded = small("unet").network
+        fully_shard(sharded.down, mesh=distributed.init_device_mesh("cpu", (1,)))
+        refused(["module 'down' is FSDPModule"], lambda: record(lambda *b: sharded(b[0]).sum(), whole.batch))
 
 
 def test_gradients_that_were_there_are_told():
@@ -430,7 +447,8 @@ def test_a_network_on_the_meta_device():
 
 
 def main():
-    torch_cases.run({name[5:]: case for name, case in globals().items() if name.startswith("test_")})
+    cases = {name[5:]: case for name, case in globals().items() if name.startswith("test_")}
+    torch_cases.run(dict(cases, **record_fresh.CASES, **record_gpu.CASES))
 
 
 if __name__ == "__main__":
