@@ -21,10 +21,11 @@ class Buffer:
     unwritten = False   # memory that was only taken
     writes = ()         # the Place of each overwrite
     arrives = None      # an event of the copy back, until a reader has waited for it
+    device = None       # where it lies, once a copy to the host was made
 
     def __init__(self, storage, order, outer):
         self.key, self.weak = storage._cdata, weakly(storage)
-        self.nbytes, self.device, self.order = storage.nbytes(), storage.device, order
+        self.nbytes, self.order = storage.nbytes(), order
         self.outer = self.sound = outer  # was there before the step; whether its makers would make it again as it is
 
     def bind(self, storage):
@@ -91,22 +92,16 @@ class Anchor:
         self.buffer.let_go()
 
 
-class Kept:
-    """A saved tensor that stays: with hooks, autograd leaves the check of its version to them.
+def kept(tensor, followed):
+    """What stands for a saved tensor that stays: a pair of it and its version. With hooks, autograd leaves the check to them.
 
-    The node that made a tensor must not hold the tensor itself: the two would never die without a backward.
+    The node that made a tensor must not hold the tensor itself: the two would never die without a backward. `followed`:
+    its storage is known to be one.
     """
-
-    __slots__ = ("tensor", "version")
-
-    def __init__(self, tensor):
-        self.version = version_of(tensor)
-        if tensor.grad_fn is not None and has_storage(tensor):
-            guard = torch._C._DisableTorchDispatch()  # until it dies; PyTorch 1.13 has no `with` for it
-            tensor = tensor.detach()
-            del guard
-        self.tensor = tensor
-
-
-def version_of(tensor):
-    return None if tensor.is_inference() else tensor._version
+    version = None if tensor.is_inference() else tensor._version
+    if tensor.is_leaf or not (followed or has_storage(tensor)):
+        return tensor, version
+    guard = torch._C._DisableTorchDispatch()  # until it dies; PyTorch 1.13 has no `with` for it
+    tensor = tensor.detach()
+    del guard
+    return tensor, version

@@ -84,6 +84,20 @@ class Attention(nn.Module):
         return self.head(x).transpose(1, 2)
 
 
+class Gated(nn.Module):
+    """Products of two maps, each behind a chain: backward of a product takes both at once, and reads one after the other."""
+
+    def __init__(self, width=64, blocks=4):
+        super().__init__()
+        self.ways = nn.ModuleList([nn.Linear(width, width) for _ in range(blocks)])
+        self.gates = nn.ModuleList([nn.Linear(width, width) for _ in range(blocks)])
+
+    def forward(self, x):
+        for way, gate in zip(self.ways, self.gates):
+            x = torch.tanh(way(x)) * (1 + F.softplus(gate(x)))
+        return x
+
+
 def mean_square(network, data, target):
     return F.mse_loss(network(data), target)
 
@@ -103,4 +117,5 @@ NETWORKS = {
                lambda n: [torch.randn(n, 1, 16, 16, 16), torch.randn(n, 1, 16, 16, 16)], 1),
     "odd": (Odd, mean_square, lambda n: [torch.randn(n, 64), torch.rand(n, 64)], 256),
     "attention": (Attention, cross_entropy, words, 8),
+    "gated": (Gated, mean_square, lambda n: [torch.randn(n, 64), torch.rand(n, 64)], 256),
 }
