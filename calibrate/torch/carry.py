@@ -189,6 +189,8 @@ class Carrier(Following):
         if buffer.base is None:
             buffer.base = name
             self.names[name] = buffer
+        elif buffer.makers:
+            buffer.stages = (*buffer.stages, (name, len(buffer.makers)))
         if buffer.base in self.plan.held and not buffer.outer and buffer.hold is None:
             buffer.pinned, buffer.hold = True, buffer.storage()
 
@@ -219,9 +221,7 @@ class Carrier(Following):
 
     def _do(self, kind, target):
         if kind == "again":
-            for name, of in self.plan.calls[self.plan.index[target]].results:
-                self._again(name if of is None else of)
-            return
+            return self._again(self.plan.calls[self.plan.index[target]])
         buffer = self.names.get(target)
         if buffer is None or buffer.outer:
             return  # its maker was missing, or the user's own loop holds it
@@ -236,11 +236,18 @@ class Carrier(Following):
             buffer.pinned = False
             buffer.let_go()
 
-    def _again(self, name):
-        buffer = self.names.get(name) or next((b for b in self.names.values() if b.name == name), None)
-        if buffer is not None and not buffer.outer and buffer.storage() is None:
-            self.account.again += 1
-            self.store.bring(buffer, True)
+    def _again(self, call):
+        """The call's results come back together: all of them are wanted before the first is made."""
+        wanted = []
+        for name, _ in call.results:
+            buffer = self.names.get(self.plan.root[name])
+            if buffer is not None and not buffer.outer and buffer.storage() is None and (buffer.away or buffer.makers):
+                wanted.append((buffer, name))
+                buffer.pinned = True
+        for buffer, name in wanted:
+            if buffer.storage() is None:
+                self.account.again += 1
+                self.store.make_up_to(buffer, dict(buffer.stages).get(name, 1))
 
     # What autograd saves.
 

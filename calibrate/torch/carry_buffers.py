@@ -14,6 +14,8 @@ class Buffer:
     away = False        # the bytes are on the host, or nowhere until the makers run again
     host = None         # a HostCopy of the latest bytes
     makers = ()         # (Caught, index of the result; None where the call overwrote the buffer)
+    stages = ()         # (name, how many makers had run by then) of results that overwrote it
+    partial = None      # (storage, how many makers have run): while it is away, made again up to there
     emptied = None      # a weak reference to the user's storage that was emptied
     readers = ()        # buffers whose makers read this one
     anchors = ()        # while it is away: of those that its makers read and that are not sound
@@ -37,6 +39,10 @@ class Buffer:
             return None
         return self.hold if self.hold is not None else alive(self.weak)
 
+    def to_run(self, stage=None):
+        """The makers that have not run again yet, up to a stage."""
+        return self.makers[self.partial[1] if self.partial is not None else 0:stage]
+
     def wanted(self):
         return self.tickets > 0 or self.pinned
 
@@ -49,7 +55,7 @@ class Buffer:
             self.arrives = None
         if self.hold is not None and self.host is not None and self.host.done is not None:  # and a copy may still read there
             torch.cuda.current_stream(self.device).wait_event(self.host.done)
-        self.hold = None
+        self.hold = self.partial = None
         if self.away and self.emptied is not None and not self.emptied.expired():
             return  # the user's own variable is empty until somebody reads it
         self.host = None

@@ -168,6 +168,8 @@ def counted(store):
     """Bytes of all storages that are alive, as an allocator rounds them."""
     total = 0
     for buffer in store.by_key.values():
+        if buffer.partial is not None:
+            total += rounded(buffer.nbytes)
         if buffer.weak.expired() or (buffer.away and buffer.emptied is None):
             continue
         if not buffer.away:

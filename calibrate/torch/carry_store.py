@@ -57,7 +57,7 @@ class Store(Again):
 
     def leave(self, buffer):
         """The device's bytes go if they can come back: from the host, or by the calls that made them."""
-        buffer.pinned = False
+        buffer.pinned, buffer.partial = False, None
         storage = buffer.storage()
         if storage is None or buffer.outer or buffer.stuck:
             return
@@ -136,7 +136,7 @@ class Store(Again):
                 del self.by_key[buffer.key]
             buffer.bind(storage)
             self.by_key[buffer.key] = buffer
-        buffer.away, buffer.emptied = False, None
+        buffer.away, buffer.emptied, buffer.partial = False, None, None
         self.gone.pop(id(buffer), None)
         if buffer.wanted():
             buffer.hold = storage
@@ -174,7 +174,7 @@ class Store(Again):
             if buffer.away and buffer.emptied is not None and not buffer.emptied.expired():
                 self._tried(self.storage_of, buffer, mistakes)
         for buffer in self.by_key.values():
-            buffer.pinned = False
+            buffer.pinned, buffer.partial = False, None
             buffer.let_go()
         for buffer in sorted(self.gone.values(), key=lambda b: b.order):
             if buffer.away and buffer.tickets > 0 and buffer.host is None:

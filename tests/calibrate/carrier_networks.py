@@ -98,6 +98,21 @@ class Gated(nn.Module):
         return x
 
 
+class Residual(nn.Module):
+    """Sums and activations in place: run again, each waits for what it adds, which has a chain of its own."""
+
+    def __init__(self, channels=8, blocks=3):
+        super().__init__()
+        self.first = nn.Conv2d(1, channels, 3, padding=1)
+        self.blocks = nn.ModuleList([nn.Sequential(*block(channels, channels)[:5]) for _ in range(blocks)])
+
+    def forward(self, x):
+        x = self.first(x)
+        for each in self.blocks:
+            x = F.leaky_relu_(each(x).add_(x))
+        return x.mean(1, keepdim=True)
+
+
 def mean_square(network, data, target):
     return F.mse_loss(network(data), target)
 
@@ -117,5 +132,6 @@ NETWORKS = {
                lambda n: [torch.randn(n, 1, 16, 16, 16), torch.randn(n, 1, 16, 16, 16)], 1),
     "odd": (Odd, mean_square, lambda n: [torch.randn(n, 64), torch.rand(n, 64)], 256),
     "attention": (Attention, cross_entropy, words, 8),
+    "residual": (Residual, mean_square, lambda n: [torch.randn(n, 1, 32, 32), torch.randn(n, 1, 32, 32)], 4),
     "gated": (Gated, mean_square, lambda n: [torch.randn(n, 64), torch.rand(n, 64)], 256),
 }

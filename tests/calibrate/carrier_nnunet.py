@@ -60,9 +60,11 @@ class nnUNetTrainerCarried(nnUNetTrainer):
         def update():
             self.optimizer.step()
             self.optimizer.zero_grad(set_to_none=True)
+            self.output = None
 
         def forward(data, *target):
-            return self.loss(self.network(data), list(target) if len(target) > 1 else target[0])
+            self.output = self.network(data)  # train_step holds it through backward
+            return self.loss(self.output, list(target) if len(target) > 1 else target[0])
 
         step = spillway_torch.record(forward, [batch["data"], *target], update, how="run", repetitions=3, name="nnU-Net",
                                      model=self.network, optimizer=self.optimizer)
