@@ -14,16 +14,15 @@ import os
 
 import torch
 
-from carry_buffers import Kept, Ticket
-from carry_calls import Signature, flat
-from carry_copies import Copies, Slab, StreamedCopies
-from carry_fit import check_host, check_model, no_slab
+from carry_buffers import Ticket, kept
+from carry_calls import Signature
+from carry_fit import check_model, copies_for
 from carry_follow import BIG, Following, as_tensor, trained_leaf
 from carry_kinds import Kinds, away_at, pinned_at
 from carry_notice import Notices
 from carry_plan import PlanError, plans_of
 from carry_report import Report, counted
-from carry_storage import Place, has_storage, key_of
+from carry_storage import FOLLOWED, SORTS, Place, has_storage, key_of, sort_of
 
 POLICIES = ("offload", "keep", "error")
 
@@ -76,23 +75,23 @@ class Carrier(Following):
 
     def __torch_dispatch__(self, function, types, args=(), kwargs=None):
         kwargs = kwargs or {}
-        signature = Signature.ALL.get(function) or Signature.of(function)
+        signature = Signature.ALL.get(id(function)) or Signature.of(function)
         if self.inside or signature.noise:
             return as_tensor(function(*args, **kwargs), function)
         if self.notices.looking and not self.backward_seen:
             self.notices.look()
-        if (self.backward_seen or not self.begun) and self._passes(signature, args, kwargs):
+        if (self.backward_seen or not self.begun) and self._may_pass() and self._passes(signature, args, kwargs):
             return as_tensor(function(*args, **kwargs), function)
         if signature.views and not self.store.gone:  # no bytes are read, and none are missing
             return self._detached(function, args) if signature.detaches else function(*args, **kwargs)
         try:
             if self.due <= self.matcher.clock and not signature.views:  # a node that is still at it views its last result
                 self._act()
-            read, operands, opaque = self._read(flat(args, kwargs))
+            read, operands, opaque = self._read(signature.tensors(args, kwargs))
             if signature.detaches:
                 return self._detached(function, args)
             written, caught = (), None
-            if signature.writes or signature.statistics or self.again or self.store.taken:
+            if signature.changes or self.store.taken or (self.again and self._may_run_again(signature.name)):
                 written = signature.written(args, kwargs)
                 caught = self._catch(function, signature, args, kwargs, operands, written)
             result = function(*args, **kwargs)
@@ -107,10 +106,14 @@ class Carrier(Following):
         calls, clock = self.plan.calls, self.matcher.clock
         return clock in self.again if clock < len(calls) and calls[clock].op == name else bool(self.again)
 
+    def _may_pass(self):
+        """In the middle of backward nothing does."""
+        return not self.begun or self.matcher.clock > self.matcher.last or torch.is_grad_enabled()
+
     def _passes(self, signature, args, kwargs):
         """Calls before forward, and after the plan's last action (an optimizer, a log), are none of ours."""
         if torch.is_grad_enabled() and not signature.detaches and not self.phase.inside():
-            if trained_leaf(flat(args, kwargs)):
+            if trained_leaf(signature.tensors(args, kwargs)):
                 self._forward_call()
         if not self.begun:
             self.begun = signature.name in self.first_calls or bool(self.store.by_key) or self.phase.inside()
@@ -132,18 +135,16 @@ class Carrier(Following):
         backward = self.phase.inside()
         if backward:
             self.backward_seen = True
-        matcher, asked = self.matcher, (signature.name, operands, len(buffers), read)
-        if not self.kinds.others and matcher.is_next(*asked):
+        matcher, name, made = self.matcher, signature.name, len(buffers)
+        if not self.kinds.others and matcher.is_next(name, operands, made, read):
             index = matcher.went_on(matcher.clock)
         else:
-            index = self.kinds.match(signature.name, backward, operands, len(buffers), read)
+            index = self.kinds.match(name, backward, operands, made, read)
         if not self.graded and (backward or torch.is_grad_enabled()):
-            if index is None:
-                index = self._begins_here(*asked)
+            index = self._begins_here(name, operands, made, read) if index is None else index
             self.graded = index is not None
         if index is None:
-            self._extra(signature.name, buffers)
-            return
+            return self._extra(name, buffers)
         if self.matcher is not self.kinds.matcher:
             self._another_kind(index)
         call = self.plan.calls[index]
@@ -188,6 +189,8 @@ class Carrier(Following):
         if buffer.base is None:
             buffer.base = name
             self.names[name] = buffer
+        elif buffer.makers:
+            buffer.stages = (*buffer.stages, (name, len(buffer.makers)))
         if buffer.base in self.plan.held and not buffer.outer and buffer.hold is None:
             buffer.pinned, buffer.hold = True, buffer.storage()
 
@@ -218,9 +221,7 @@ class Carrier(Following):
 
     def _do(self, kind, target):
         if kind == "again":
-            for name, of in self.plan.calls[self.plan.index[target]].results:
-                self._again(name if of is None else of)
-            return
+            return self._again(self.plan.calls[self.plan.index[target]])
         buffer = self.names.get(target)
         if buffer is None or buffer.outer:
             return  # its maker was missing, or the user's own loop holds it
@@ -235,28 +236,36 @@ class Carrier(Following):
             buffer.pinned = False
             buffer.let_go()
 
-    def _again(self, name):
-        buffer = self.names.get(name) or next((b for b in self.names.values() if b.name == name), None)
-        if buffer is not None and not buffer.outer and buffer.storage() is None:
-            self.account.again += 1
-            self.store.bring(buffer, True)
+    def _again(self, call):
+        """The call's results come back together: all of them are wanted before the first is made."""
+        wanted = []
+        for name, _ in call.results:
+            buffer = self.names.get(self.plan.root[name])
+            if buffer is not None and not buffer.outer and buffer.storage() is None and (buffer.away or buffer.makers):
+                wanted.append((buffer, name))
+                buffer.pinned = True
+        for buffer, name in wanted:
+            if buffer.storage() is None:
+                self.account.again += 1
+                self.store.make_up_to(buffer, dict(buffer.stages).get(name, 1))
 
     # What autograd saves.
 
     def _pack(self, tensor):
-        if not isinstance(tensor, torch.Tensor) or not has_storage(tensor):
-            return Kept(tensor)
-        buffer = self.store.by_key.get(key_of(tensor))
-        self.matcher.packed(buffer and buffer.name)
+        if (SORTS.get(type(tensor)) or sort_of(type(tensor))) != FOLLOWED or tensor.layout is not torch.strided:
+            return kept(tensor, False)
+        buffer, matcher = self.store.by_key.get(key_of(tensor)), self.matcher
+        if not matcher.saves:
+            matcher.packed(buffer and buffer.name)
         if buffer is None or buffer.outer:
-            return Kept(tensor)
-        if buffer.base in self.moved:
+            return kept(tensor, False)
+        if buffer.base in self.moved and has_storage(tensor):
             return Ticket(buffer, tensor)
-        if self.matcher.lost and self.policy == "offload" and buffer.nbytes >= BIG:
+        if matcher.lost and self.policy == "offload" and buffer.nbytes >= BIG and has_storage(tensor):
             ticket = self._offloaded(buffer, tensor)
             self.account.offloaded += buffer.nbytes if buffer.host is not None else 0
             return ticket
-        return Kept(tensor)
+        return kept(tensor, True)
 
     def _before_unpack(self):
         if self.notices.threads:
@@ -283,14 +292,3 @@ def apply(plan, on_deviation="offload", device=None, count=False):
         except ValueError as mistake:
             raise PlanError("%s: no JSON: %s" % (where, mistake))
     return Carrier(plans_of(plan, where), on_deviation, device, count)
-
-
-def copies_for(device, size):
-    """Copies through a slab of `size` bytes, which are made here. PlanError: the host has not so many."""
-    pinned = device.type == "cuda"
-    check_host(size)
-    try:
-        slab = Slab(size, pinned)
-        return StreamedCopies(slab, device) if pinned else Copies(slab)
-    except RuntimeError as error:
-        raise no_slab(size, str(error).split("\n")[0])

@@ -55,27 +55,37 @@ class Again:
                 self.counts["fetched"] += 1
                 self.storage_of(reader)
 
-    def _run_again(self, buffer):
+    def make_up_to(self, buffer, stage):
+        """The first makers run again, up to `stage`: what overwrites the buffer afterwards comes later."""
+        if buffer.storage() is None and buffer.host is None and stage < len(buffer.makers):
+            if buffer.to_run(stage):
+                self._run_again(buffer, stage)
+            buffer.pinned = True
+        else:
+            self.bring(buffer, True)
+
+    def _run_again(self, buffer, stage=None):
         """Everything that is missing is made in the order in which it was made first; what nobody wants goes again."""
-        missing = self._missing(buffer)
+        missing = self._missing(buffer, stage)
+        sources = {id(made): operands_of(made, stage if made is buffer else None) for made in missing}
         readers = {}  # by id of a missing buffer: those still to be made from it
-        for made in missing:
-            for operand in operands_of(made):
-                readers[id(operand)] = readers.get(id(operand), 0) + 1
+        for operand in (operand for made in missing for operand in sources[id(made)]):
+            readers[id(operand)] = readers.get(id(operand), 0) + 1
         scratch = {}
         for made in missing:
             if made.storage() is None and id(made) not in scratch:
-                scratch[id(made)] = self._make(made, scratch)
-            for operand in operands_of(made):
+                scratch[id(made)] = self._make(made, scratch, stage if made is buffer else None)
+            for operand in sources[id(made)]:
                 readers[id(operand)] -= 1
                 if readers[id(operand)] == 0 and operand is not buffer:
                     scratch.pop(id(operand), None)
         return buffer.storage() if id(buffer) not in scratch else scratch[id(buffer)]
 
-    def _missing(self, buffer):
+    def _missing(self, buffer, stage=None):
         seen, todo = {id(buffer): buffer}, [buffer]
         while todo:
-            for operand in operands_of(todo.pop()):
+            made = todo.pop()
+            for operand in operands_of(made, stage if made is buffer else None):
                 if operand.storage() is None and operand.host is None and id(operand) not in seen:
                     seen[id(operand)] = operand
                     todo.append(operand)
@@ -91,11 +101,13 @@ class Again:
         anchored = [anchor.buffer for reader in self.gone.values() for anchor in reader.anchors] if read else []
         return any(operand.buffer.tickets == sum(operand.buffer is source for source in anchored) for operand in read)
 
-    def _make(self, buffer, scratch):
-        """Runs the calls that made the buffer, into a storage of its own or the user's emptied one."""
+    def _make(self, buffer, scratch, stage=None):
+        """Runs the calls that made the buffer, into a storage of its own or the user's emptied one; up to a stage if given."""
         if not buffer.makers:
             raise RuntimeError("Spillway: a value that is needed again has no call that made it (%s)" % buffer.base)
-        made = None
+        todo, made = buffer.to_run(stage), None
+        if buffer.partial is not None:
+            made, buffer.partial = buffer.partial[0], None
 
         def tensor_of(operand):
             if operand.buffer is buffer:
@@ -107,7 +119,7 @@ class Again:
             kept = scratch.get(id(operand.buffer))
             return operand.place.over(kept if kept is not None else self.storage_of(operand.buffer))
 
-        for call, index in buffer.makers:
+        for call, index in todo:
             self.counts["replayed"] += 1
             results = call.run(tensor_of)
             self.ran_again(self, list(scratch.values()), results)
@@ -115,6 +127,9 @@ class Again:
                 made = untyped_of(results[index])
                 self._fill_others(call, results, buffer)
             del results
+        if stage is not None:
+            buffer.partial = (made, stage)
+            return made
         return self._adopt(buffer, made)
 
     def _adopt(self, buffer, made):
@@ -127,19 +142,19 @@ class Again:
         return made
 
     def _fill_others(self, call, results, buffer):
-        """Other results of the same call that are away and wanted come back with it."""
+        """Other results of the same call that are missing and wanted come back with it."""
         for index, weak in call.fills:
             other = weak()
-            if other is None or other is buffer or not other.away or other.host is not None:
+            if other is None or other is buffer or other.storage() is not None or other.host is not None:
                 continue
             if len(other.makers) == 1 and other.wanted():
                 self._adopt(other, untyped_of(results[index]))
 
 
-def operands_of(buffer):
-    """The buffers that its makers read, but for itself."""
+def operands_of(buffer, stage=None):
+    """The buffers that its makers still to run read, up to a stage if given, but for itself."""
     found = {}
-    for call, _ in buffer.makers:
+    for call, _ in buffer.to_run(stage):
         for operand in call.operands:
             if operand.buffer is not buffer:
                 found[id(operand.buffer)] = operand.buffer

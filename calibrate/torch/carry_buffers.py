@@ -14,6 +14,8 @@ class Buffer:
     away = False        # the bytes are on the host, or nowhere until the makers run again
     host = None         # a HostCopy of the latest bytes
     makers = ()         # (Caught, index of the result; None where the call overwrote the buffer)
+    stages = ()         # (name, how many makers had run by then) of results that overwrote it
+    partial = None      # (storage, how many makers have run): while it is away, made again up to there
     emptied = None      # a weak reference to the user's storage that was emptied
     readers = ()        # buffers whose makers read this one
     anchors = ()        # while it is away: of those that its makers read and that are not sound
@@ -21,10 +23,11 @@ class Buffer:
     unwritten = False   # memory that was only taken
     writes = ()         # the Place of each overwrite
     arrives = None      # an event of the copy back, until a reader has waited for it
+    device = None       # where it lies, once a copy to the host was made
 
     def __init__(self, storage, order, outer):
         self.key, self.weak = storage._cdata, weakly(storage)
-        self.nbytes, self.device, self.order = storage.nbytes(), storage.device, order
+        self.nbytes, self.order = storage.nbytes(), order
         self.outer = self.sound = outer  # was there before the step; whether its makers would make it again as it is
 
     def bind(self, storage):
@@ -35,6 +38,10 @@ class Buffer:
         if self.away:
             return None
         return self.hold if self.hold is not None else alive(self.weak)
+
+    def to_run(self, stage=None):
+        """The makers that have not run again yet, up to a stage."""
+        return self.makers[self.partial[1] if self.partial is not None else 0:stage]
 
     def wanted(self):
         return self.tickets > 0 or self.pinned
@@ -48,7 +55,7 @@ class Buffer:
             self.arrives = None
         if self.hold is not None and self.host is not None and self.host.done is not None:  # and a copy may still read there
             torch.cuda.current_stream(self.device).wait_event(self.host.done)
-        self.hold = None
+        self.hold = self.partial = None
         if self.away and self.emptied is not None and not self.emptied.expired():
             return  # the user's own variable is empty until somebody reads it
         self.host = None
@@ -91,22 +98,16 @@ class Anchor:
         self.buffer.let_go()
 
 
-class Kept:
-    """A saved tensor that stays: with hooks, autograd leaves the check of its version to them.
+def kept(tensor, followed):
+    """What stands for a saved tensor that stays: a pair of it and its version. With hooks, autograd leaves the check to them.
 
-    The node that made a tensor must not hold the tensor itself: the two would never die without a backward.
+    The node that made a tensor must not hold the tensor itself: the two would never die without a backward. `followed`:
+    its storage is known to be one.
     """
-
-    __slots__ = ("tensor", "version")
-
-    def __init__(self, tensor):
-        self.version = version_of(tensor)
-        if tensor.grad_fn is not None and has_storage(tensor):
-            guard = torch._C._DisableTorchDispatch()  # until it dies; PyTorch 1.13 has no `with` for it
-            tensor = tensor.detach()
-            del guard
-        self.tensor = tensor
-
-
-def version_of(tensor):
-    return None if tensor.is_inference() else tensor._version
+    version = None if tensor.is_inference() else tensor._version
+    if tensor.is_leaf or not (followed or has_storage(tensor)):
+        return tensor, version
+    guard = torch._C._DisableTorchDispatch()  # until it dies; PyTorch 1.13 has no `with` for it
+    tensor = tensor.detach()
+    del guard
+    return tensor, version

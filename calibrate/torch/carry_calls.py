@@ -1,11 +1,12 @@
 """Calls that were caught, so that they can run again: operands by name, random state, one run without side effects."""
 import functools
+import sys
 import weakref
 
 import torch
 
 from calls import NOISE, draws_numbers, leaves_memory_unwritten, only_views
-from carry_storage import Place, has_storage, overwritten_error
+from carry_storage import FOLLOWED, SCALAR, SEVERAL_OF, SORTS, Place, has_storage, overwritten_error, sort_of
 
 STATISTICS = ("running_mean", "running_var")  # batch norm changes them; a second run must not
 
@@ -35,19 +36,21 @@ class Operand:
 class Signature:
     """What the schema of a function says, asked once."""
 
-    __slots__ = ("name", "noise", "detaches", "writes", "statistics", "training", "seeded", "takes", "resizes",
-                 "views")
-    ALL = {}  # by function
+    __slots__ = ("function", "places", "name", "noise", "detaches", "writes", "statistics", "changes", "training", "seeded",
+                 "takes", "resizes", "views")
+    ALL = {}  # by id of the function, whose own hash is slow
 
     def __init__(self, function):
         arguments = list(enumerate(function._schema.arguments))
-        self.name = str(function)
+        self.function, self.name = function, sys.intern(str(function))
+        self.places = [k for k, a in arguments if "Tensor" in str(a.type) or "Any" in str(a.type)]
         self.noise = function.namespace in NOISE
         self.detaches = function is torch.ops.aten.detach.default
         self.statistics = [(k, a.name, "Optional" in str(a.type)) for k, a in arguments if a.name in STATISTICS]
         self.training = next(((k, a.name) for k, a in arguments if a.name in ("training", "train", "use_input_stats")), None)
         self.writes = [] if "batch_norm" in self.name else [
             (k, a.name) for k, a in arguments if a.alias_info is not None and a.alias_info.is_write]
+        self.changes = bool(self.writes or self.statistics)
         self.seeded = torch.Tag.nondeterministic_seeded in function.tags
         self.takes = leaves_memory_unwritten(function)
         self.views = only_views(function)
@@ -55,10 +58,24 @@ class Signature:
 
     @classmethod
     def of(cls, function):
-        found = cls.ALL.get(function)
+        found = cls.ALL.get(id(function))
         if found is None:
-            found = cls.ALL[function] = cls(function)
+            found = cls.ALL[id(function)] = cls(function)
         return found
+
+    def tensors(self, args, kwargs):
+        """As flat(), and looks at nothing that the schema says is none."""
+        found, count = [], len(args)
+        for place in self.places:
+            if place >= count:
+                break
+            value = args[place]
+            sort = SORTS.get(type(value))
+            if sort == FOLLOWED:
+                found.append(value)
+            elif sort != SCALAR:
+                found += flat((value,), None)
+        return found + flat((), kwargs) if kwargs else found
 
     def written(self, args, kwargs):
         """The operands that a call overwrites, and whose storages are ours to follow."""
@@ -81,10 +98,13 @@ def flat(args, kwargs):
     """The tensors among the arguments or results of a call: there are no lists in lists."""
     found = []
     for value in args if not kwargs else (*args, *kwargs.values()):
-        if isinstance(value, torch.Tensor):
-            found.append(value)
-        elif isinstance(value, (list, tuple)):
+        sort = SORTS.get(type(value))
+        if sort is None:
+            sort = sort_of(type(value))
+        if sort == SEVERAL_OF:
             found += [leaf for leaf in value if isinstance(leaf, torch.Tensor)]
+        elif sort != SCALAR:
+            found.append(value)
     return found
 
 
@@ -92,7 +112,13 @@ def results_of(result):
     """The results of a call, flat."""
     if not isinstance(result, (list, tuple)):
         return [result]
-    return [leaf for value in result for leaf in (value if isinstance(value, (list, tuple)) else [value])]
+    leaves = []
+    for value in result:
+        if isinstance(value, (list, tuple)):
+            leaves += value
+        else:
+            leaves.append(value)
+    return leaves
 
 
 class Caught:

@@ -5,6 +5,7 @@ PlanError says what does not fit, where, and what to do.
 import difflib
 import re
 
+from carry_copies import Copies, Slab, StreamedCopies
 from carry_plan import PlanError
 from machine import memory_of_host
 from mistakes import SEVERAL, ancestors
@@ -23,6 +24,17 @@ def check_host(size):
 def no_slab(size, why):
     return PlanError("the plan swaps through %.1f GB of host memory, which cannot be had (%s): free some, or plan with fewer "
                      "swaps: more device memory (--memory), or --strategy recompute-all" % (size / 1e9, why))
+
+
+def copies_for(device, size):
+    """Copies through a slab of `size` bytes, which are made here. PlanError: the host has not so many."""
+    pinned = device.type == "cuda"
+    check_host(size)
+    try:
+        slab = Slab(size, pinned)
+        return StreamedCopies(slab, device) if pinned else Copies(slab)
+    except RuntimeError as error:
+        raise no_slab(size, str(error).split("\n")[0])
 
 
 def check_model(model, plan):

@@ -7,10 +7,10 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from carry_attach import Attaching, current_mode, leave_hooks, leave_modes
-from carry_buffers import Kept, Ticket, version_of
+from carry_buffers import Ticket
 from carry_making import Making
 from carry_notice import top_hooks
-from carry_storage import FOLLOWED, has_storage, key_of, overwritten_error
+from carry_storage import FOLLOWED, SORTS, has_storage, key_of, overwritten_error, untyped_of
 from carry_store import Store
 from versions import running_backward
 
@@ -126,17 +126,18 @@ class Following(Attaching, Making, TorchDispatchMode):
         read, operands, opaque, known = [], [], False, self.store.by_key
         for tensor in tensors:
             try:
-                buffer = known.get(key_of(tensor))
+                key = key_of(tensor)
+                buffer = known.get(key)
             except NotImplementedError:  # a sparse tensor, or one of another library
                 opaque = True
                 continue
-            if buffer is None or not FOLLOWED.get(type(tensor)):
+            if buffer is None or SORTS.get(type(tensor)) != FOLLOWED:
                 if not has_storage(tensor):
                     opaque = True
                     continue
-                if self.numbers and key_of(tensor) in self.numbers:
+                if self.numbers and key in self.numbers:
                     continue
-                buffer = self.store.find(tensor)
+                buffer = buffer or self.store.add(untyped_of(tensor), True)
             if buffer.away or buffer.arrives is not None:
                 self.store.storage_of(buffer)
             read.append(tensor)
@@ -171,10 +172,11 @@ class Following(Attaching, Making, TorchDispatchMode):
         """Autograd unpacks before the node's first call."""
 
     def _unpack(self, packed):
-        if isinstance(packed, Kept):
-            if packed.version is not None and version_of(packed.tensor) != packed.version:
-                raise overwritten_error(packed.tensor.shape)
-            return packed.tensor
+        if type(packed) is tuple:  # see kept()
+            tensor, version = packed
+            if version is not None and tensor._version != version:
+                raise overwritten_error(tensor.shape)
+            return tensor
         if packed.overwritten():
             raise overwritten_error(packed.place.size)
         self.inside = True

@@ -16,6 +16,7 @@ class Making:
         for buffer in operands:
             if buffer.unwritten:  # by the first reader at the latest somebody wrote it, unseen
                 buffer.unwritten = False
+                self.store.taken -= 1
                 buffer.sound = buffer.sound and buffer in overwritten
                 buffer.makers = buffer.makers if buffer.sound else ()
         if signature.statistics and signature.updates_statistics(args, kwargs):
@@ -100,7 +101,8 @@ class Making:
     def _new(self, tensor, index, caught, signature):
         buffer = self.store.add(untyped_of(tensor), False)
         if signature.takes and buffer.nbytes > 0:
-            buffer.unwritten = self.store.taken = True
+            buffer.unwritten = True
+            self.store.taken += 1
         if caught is not None:
             buffer.sound = True
             buffer.makers = ((caught, index),)

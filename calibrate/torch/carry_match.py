@@ -4,6 +4,8 @@ A call is the next recorded one, at most WINDOW calls ahead, with the same funct
 operands. Calls of the loop that the recording lacks (a metric, a log) are extra and move nothing. Recorded calls that are
 passed over are missing.
 """
+import sys
+
 WINDOW = 80  # calls
 LOST = 32    # extra calls in a row after which the track is lost
 
@@ -11,12 +13,13 @@ LOST = 32    # extra calls in a row after which the track is lost
 class RecordedCall:
     """A node of the recording. `deps` name values and results as they are called at that time."""
 
-    __slots__ = ("id", "op", "backward", "deps", "results", "dims")
+    __slots__ = ("id", "op", "backward", "deps", "results", "made", "dims")
 
     def __init__(self, node):
-        self.id, self.op, self.backward = node["id"], node.get("op", node["id"]), node.get("pass") == "backward"
+        self.id, self.op, self.backward = node["id"], sys.intern(node.get("op", node["id"])), node.get("pass") == "backward"
         self.deps = node.get("deps", [])
         self.results = [(result["id"], result.get("in_place")) for result in node.get("results", [])]
+        self.made = frozenset(name for name, _ in self.results)
         inputs = node.get("inputs")
         self.dims = [len(operand["shape"]) for operand in inputs if operand] if inputs else None
 
@@ -95,7 +98,7 @@ class Matcher:
 
     def packed(self, name):
         """Autograd saves a tensor: for the call that comes, unless the last one that was matched made it."""
-        if not self.clock or all(name != result for result, _ in self.calls[self.clock - 1].results):
+        if not self.clock or name not in self.calls[self.clock - 1].made:
             self.saves = True
 
     def _flows(self, call, operands, results, read):

@@ -66,6 +66,10 @@ class CarriedPlan:
             raise PlanError("%s: held names '%s', which nothing makes: plan again" % (where, name))
 
     def _check(self, where):
+        self.root = {}  # by result: the name under which its bytes were made
+        for call in self.calls:
+            for name, of in call.results:
+                self.root[name] = name if of is None else self.root.get(of, of)
         made = {name for call in self.calls for name, of in call.results if of is None} | set(self.values)
         self.moved, copied, again = set(self.held), set(), set()
         for actions in self.before:
@@ -86,10 +90,7 @@ class CarriedPlan:
 
     def _makers(self, names):
         """Calls that may have to run again: all that make or change what these names are of, or what such a call reads."""
-        root, found = {}, set()
-        for call in self.calls:
-            for name, of in call.results:
-                root[name] = name if of is None else root.get(of, of)
+        root, found = self.root, set()
         wanted = {root.get(name, name) for name in names}
         for index in range(len(self.calls) - 1, -1, -1):
             call = self.calls[index]

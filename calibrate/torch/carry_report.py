@@ -12,7 +12,7 @@ from carry_storage import rounded, untyped_of
 SUMS = ("matched", "extra", "missing")
 PLACES = 20    # calls of a name whose place is looked up
 MOST_TOLD = 5  # extra calls in the text
-KEPT_CONTEXTS, LISTED_CONTEXTS = 100, 10  # the last ones: in the report, in its text
+KEPT_CONTEXTS, LISTED_CONTEXTS = 100, 10  # the last ones: of each kind in the report, in its text
 
 
 class Report:
@@ -21,8 +21,8 @@ class Report:
     def __init__(self, plans, count):
         self.plans, self.plan, self.count = plans, plans[0], count
         self.contexts, self.extras = [], {}
-        self.over = dict.fromkeys(SUMS, 0)  # of contexts that are no longer kept: sums, and the highest peak
-        self.over.update(contexts=0, counted_peak_bytes=0)
+        # By kind, over all contexts: sums, and the highest peak of those that kept the track to the end of backward.
+        self.sums = [dict.fromkeys(("contexts", "lost", "counted_peak_bytes") + SUMS, 0) for _ in plans]
         self.places = {}  # of extra calls, by name: files and lines of the user, the first few
         self.said = []    # what the user was told, once each
         self.again = self.offloaded = 0
@@ -79,8 +79,18 @@ class Report:
             "lost_at": None if lost is None else plan.calls[min(lost, len(plan.calls) - 1)].id, "kind": kinds.now,
             **store.counts, "clock": clock,
             "predicted_ns": plan.ends[clock - 1] if 0 < clock <= len(plan.ends) else 0, **peaks()})
-        if len(self.contexts) > KEPT_CONTEXTS:
-            self.over = together([self.over, self.contexts.pop(0)])
+        self._sum_up(self.contexts[-1], matcher.at_end)
+
+    def _sum_up(self, context, ended):
+        sums, listed = self.sums[context["kind"]], [each for each in self.contexts if each["kind"] == context["kind"]]
+        sums["contexts"] += 1
+        sums["lost"] += context["lost_at"] is not None
+        for key in SUMS:
+            sums[key] += context[key]
+        if ended and context["lost_at"] is None:
+            sums["counted_peak_bytes"] = max(sums["counted_peak_bytes"], context["counted_peak_bytes"])
+        if len(listed) > KEPT_CONTEXTS:
+            self.contexts.remove(listed[0])
 
     def dict(self):
         return {"format": "spillway-carried", "version": 1, "network": self.plan.graph, "strategy": self.plan.strategy,
@@ -88,10 +98,12 @@ class Report:
                 "predicted_host_bytes": self.plan.host_bytes,
                 "capacity_bytes": self.plan.cap, "predicted_peak_bytes": self.plan.peak,
                 "predicted_step_ns": self.plan.step_ns, "contexts": self.contexts,
-                "all_contexts": together([self.over] + self.contexts), "extra_calls": self.extras,
+                "all_contexts": together(self.sums), "extra_calls": self.extras,
                 "extra_places": self.places, "said": self.said,
                 "kinds": [{"network": plan.graph, "strategy": plan.strategy, "capacity_bytes": plan.cap,
-                           "predicted_peak_bytes": plan.peak, "predicted_step_ns": plan.step_ns} for plan in self.plans]}
+                           "predicted_peak_bytes": plan.peak, "predicted_step_ns": plan.step_ns,
+                           "predicted_host_bytes": plan.host_bytes, "all_contexts": sums}
+                          for plan, sums in zip(self.plans, self.sums)]}
 
     def write(self, path):
         """For `spillway validate --torch`."""
@@ -103,7 +115,7 @@ class Report:
                                                                self.plan.cap / 1e6)]
         for number, plan in enumerate(self.plans[1:], 2):
             lines.append("kind %d: predicted peak %.1f of %.1f MB" % (number, plan.peak / 1e6, plan.cap / 1e6))
-        everything, listed = together([self.over] + self.contexts), self.contexts[-LISTED_CONTEXTS:]
+        everything, listed = together(self.sums), self.contexts[-LISTED_CONTEXTS:]
         if everything["contexts"] > len(listed):
             lines.append("%(contexts)d contexts: %(matched)d calls matched, %(extra)d extra, %(missing)d missing; the last ones:"
                          % everything)
@@ -122,11 +134,10 @@ class Report:
         return "\n".join(lines + self.said)
 
 
-def together(contexts):
-    """Sums, and the highest peak. Each is one context, or several as this function returns them."""
-    both = {key: sum(each[key] for each in contexts) for key in SUMS}
-    both["contexts"] = sum(each.get("contexts", 1) for each in contexts)
-    both["counted_peak_bytes"] = max(each["counted_peak_bytes"] for each in contexts)
+def together(sums):
+    """Of all kinds: sums, and the highest peak."""
+    both = {key: sum(each[key] for each in sums) for key in ("contexts", "lost") + SUMS}
+    both["counted_peak_bytes"] = max(each["counted_peak_bytes"] for each in sums)
     return both
 
 
@@ -157,6 +168,8 @@ def counted(store):
     """Bytes of all storages that are alive, as an allocator rounds them."""
     total = 0
     for buffer in store.by_key.values():
+        if buffer.partial is not None:
+            total += rounded(buffer.nbytes)
         if buffer.weak.expired() or (buffer.away and buffer.emptied is None):
             continue
         if not buffer.away:

@@ -1,6 +1,5 @@
 """Storages: what tensors share, how to hold one weakly, and tensors made over one."""
 import torch
-from torch.multiprocessing.reductions import StorageWeakRef
 
 from versions import LACKS
 
@@ -14,15 +13,23 @@ def inside_a_typed_one(tensor):
 # The storage, without a type. PyTorch 1.13 has it inside one with a type.
 untyped_of = inside_a_typed_one if LACKS["untyped_storage"] else torch.Tensor.untyped_storage
 key_of = torch._C._storage_id  # of a tensor: the address of its storage, without an object for it
-FOLLOWED = {}  # by class of tensor: False for those that wrap others, whose own storage is none
+SCALAR, FOLLOWED, WRAPPER, SEVERAL_OF = range(4)
+SORTS = {}  # by class of an argument: one of these; a wrapper is a tensor that wraps others, whose own storage is none
+
+
+def sort_of(kind):
+    """Of a class that comes for the first time."""
+    if issubclass(kind, torch.Tensor):
+        SORTS[kind] = FOLLOWED if kind.__torch_dispatch__ is torch.Tensor.__torch_dispatch__ else WRAPPER
+    else:
+        SORTS[kind] = SEVERAL_OF if issubclass(kind, (list, tuple)) else SCALAR
+    return SORTS[kind]
 
 
 def has_storage(tensor):
     """Whether the bytes of the tensor are those of one storage: not of a sparse tensor, a nested one, or one of another library."""
-    kind = type(tensor)
-    if kind not in FOLLOWED:
-        FOLLOWED[kind] = kind.__torch_dispatch__ is torch.Tensor.__torch_dispatch__
-    return FOLLOWED[kind] and tensor.layout is torch.strided and not tensor.is_quantized and not tensor.is_nested
+    sort = SORTS.get(type(tensor)) or sort_of(type(tensor))
+    return sort == FOLLOWED and tensor.layout is torch.strided and not tensor.is_quantized and not tensor.is_nested
 
 
 def rounded(size):
@@ -44,8 +51,22 @@ def alive(weak):
     return None if weak.expired() else torch.UntypedStorage._new_with_weak_ptr(weak.cdata)
 
 
-def weakly(storage):
-    return StorageWeakRef(storage)
+class weakly:
+    """A weak reference to a storage. While it lives, no other storage gets the address."""
+
+    __slots__ = ("cdata",)
+
+    def __init__(self, storage):
+        self.cdata = storage._weak_ref()
+
+    def expired(self, expired=torch.UntypedStorage._expired):
+        return expired(self.cdata)
+
+    def __del__(self, free=torch.UntypedStorage._free_weak_ref):  # bound here: modules are emptied when Python ends
+        try:
+            free(self.cdata)
+        except AttributeError:
+            pass  # the storage gave no reference, and said so
 
 
 class Place:

@@ -16,7 +16,7 @@ class Store(Again):
         self.by_key = {}              # by the storage's address; the Buffer's weak reference keeps it from being used again
         self.gone = {}                # by id: the buffers that are away
         self.order = 0
-        self.taken = False            # whether any buffer was unwritten
+        self.taken = 0                # buffers that are unwritten
         self.counts = {"out": 0, "in": 0, "again": 0, "replayed": 0, "emptied": 0, "kept": 0, "fetched": 0}
 
     # Names of storages.
@@ -34,6 +34,7 @@ class Store(Again):
     def take_over(self, earlier):
         """Follows on what autograd has saved in an earlier piece: here it is from before."""
         self.by_key = {key: buffer for key, buffer in earlier.by_key.items() if buffer.tickets > 0 and not buffer.weak.expired()}
+        self.taken = sum(buffer.unwritten for buffer in self.by_key.values())
 
     def find(self, tensor):
         return self.by_key.get(key_of(tensor)) or self.add(untyped_of(tensor), True)
@@ -45,6 +46,7 @@ class Store(Again):
         storage = buffer.storage()
         if storage is None or buffer.host is not None or buffer.outer or buffer.stuck:
             return
+        buffer.device = storage.device
         buffer.host = self.copies.out(storage, beyond)
         if buffer.host is None:
             self.counts["kept"] += 1
@@ -55,7 +57,7 @@ class Store(Again):
 
     def leave(self, buffer):
         """The device's bytes go if they can come back: from the host, or by the calls that made them."""
-        buffer.pinned = False
+        buffer.pinned, buffer.partial = False, None
         storage = buffer.storage()
         if storage is None or buffer.outer or buffer.stuck:
             return
@@ -134,7 +136,7 @@ class Store(Again):
                 del self.by_key[buffer.key]
             buffer.bind(storage)
             self.by_key[buffer.key] = buffer
-        buffer.away, buffer.emptied = False, None
+        buffer.away, buffer.emptied, buffer.partial = False, None, None
         self.gone.pop(id(buffer), None)
         if buffer.wanted():
             buffer.hold = storage
@@ -172,7 +174,7 @@ class Store(Again):
             if buffer.away and buffer.emptied is not None and not buffer.emptied.expired():
                 self._tried(self.storage_of, buffer, mistakes)
         for buffer in self.by_key.values():
-            buffer.pinned = False
+            buffer.pinned, buffer.partial = False, None
             buffer.let_go()
         for buffer in sorted(self.gone.values(), key=lambda b: b.order):
             if buffer.away and buffer.tickets > 0 and buffer.host is None:

@@ -9,9 +9,8 @@ import torch
 from torch.nn.modules import module as hooks_of_all
 
 from calls import tensors_in
-
-
-CURRENT_NODE = getattr(torch._C, "_current_autograd_node", None)
+from taken import Functions
+from versions import CURRENT_NODE
 
 
 def names_of(modules):
@@ -35,6 +34,7 @@ class ModuleNames:
         self._running = []
         self._mark = "spillway %d" % next(self._numbers)  # in the metadata of nodes that somebody has claimed
         self._handles = []
+        self.functions = Functions(self._mark + " function", self._numbers)
 
     @property
     def here(self):
@@ -85,6 +85,7 @@ class ModuleNames:
     def _hook(self, name):
         def ended(*_):
             self._claim(name)
+            self.functions.ended()
         return ended
 
 

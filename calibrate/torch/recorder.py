@@ -11,6 +11,7 @@ from calls import (NOISE, bytes_of, draws_again, draws_numbers, layout_of, leave
 from mistakes import check_loss
 from modules import ModuleNames
 from storages import Lifetimes, Names
+from taken import tell_taken
 from versions import noise, running_backward
 
 PASSES = ("forward", "backward", "update")
@@ -113,6 +114,7 @@ class Recorder(TorchDispatchMode):
         node = {"id": "%d:%s" % (number, op.replace("aten.", "")), "op": op, "module": self._modules.here,
                 "pass": self._phase(), "deps": deps, "results": []}
         self.nodes.append(node)
+        self._modules.functions.add(self._backward.inside())
         if node["pass"] == "backward" and not self._modules.running:
             self._unclaimed.append(number)
         seen = set()
@@ -165,6 +167,7 @@ class Recorder(TorchDispatchMode):
         last = len(self.nodes) - 1
         self.seen_until = {root: self.nodes[min(number, last)]["id"]
                            for root, number in dict(self._lifetimes.seen_until, **late).items()}
+        tell_taken(self.nodes, self._modules.functions.by_node)
         make_phases_one_after_another(self.nodes)
 
 

@@ -13,9 +13,9 @@ import weakref
 
 import torch
 
-from carry import copies_for
-from carry_buffers import Kept
+from carry_buffers import kept
 from carry_calls import Signature, flat
+from carry_fit import copies_for
 from carry_follow import BIG, Following, as_tensor, trained_leaf
 from carry_report import counted
 from carry_storage import has_storage
@@ -175,10 +175,10 @@ class Watcher(Following):
 
     def _pack(self, tensor):
         if not isinstance(tensor, torch.Tensor) or not has_storage(tensor):
-            return Kept(tensor)
+            return kept(tensor, False)
         buffer = self.store.known(tensor)
         if buffer is None or buffer.outer or buffer.nbytes < BIG:
-            return Kept(tensor)
+            return kept(tensor, True)
         return self._offloaded(buffer, tensor)
 
 

@@ -8,6 +8,7 @@ from modules import ModuleNames
 from recorder import make_phases_one_after_another
 from roles import classify, named_tensors, parameters_of
 from storages import Lifetimes
+from taken import tell_taken
 
 
 class Life:
@@ -82,6 +83,7 @@ class Piece:
         node = {"id": "%d:%s" % (number, op.replace("aten.", "")), "op": op, "module": self.modules.here, "pass": phase,
                 "deps": deps, "results": []}
         self.nodes.append(node)
+        self.modules.functions.add(in_backward)
         if in_backward and self.modules.may_claim():
             self._unclaimed.append(number)
         for place, buffer in enumerate(buffers):
@@ -110,6 +112,7 @@ class Piece:
         last = len(self.nodes) - 1
         self.seen_until = {root: self.nodes[min(number, last)]["id"]
                            for root, number in dict(self._lifetimes.seen_until, **late).items()}
+        tell_taken(self.nodes, self.modules.functions.by_node)
         make_phases_one_after_another(self.nodes)
         self._begin_backward_with_its_gradient()
         self._classify()

@@ -66,6 +66,7 @@ void TakePeaks(const CarriedReport& report, const std::vector<CarriedContext>& w
     row.measured_device = std::max(row.measured_device, context.Device());
     row.allocated = std::max(row.allocated, context.allocated);
   }
+  row.measured_peak = std::max(row.measured_peak, report.all.counted);
   row.measured_host = std::max(row.measured_host, report.host);
 }
 
@@ -152,16 +153,11 @@ class Carriage {
 
   // What the steps did that the recording does not have.
   void Note(const CarriedReport& report) {
-    std::int64_t lost = 0, extra = 0, missing = 0;
-    for (const CarriedContext& context : report.contexts) {
-      lost += context.lost_at.empty() ? 0 : 1;
-      extra += context.extra;
-      missing += context.missing;
-    }
-    if (lost + extra + missing == 0) return;
+    const CarriedSums& all = report.all;
+    if (all.lost + all.extra + all.missing == 0) return;
     std::string note =
-        fmt::format("{}: {} contexts, {} extra calls, {} missing", report.file, report.contexts.size(), extra, missing);
-    if (lost > 0) note += fmt::format(", {} lost the track", lost);
+        fmt::format("{}: {} contexts, {} extra calls, {} missing", report.file, all.contexts, all.extra, all.missing);
+    if (all.lost > 0) note += fmt::format(", {} lost the track", all.lost);
     const auto most = std::max_element(report.extra_calls.begin(), report.extra_calls.end(),
                                        [](const auto& a, const auto& b) { return a.second < b.second; });
     if (most != report.extra_calls.end()) note += fmt::format("; most often extra: {} ({})", most->first, most->second);

@@ -1,5 +1,5 @@
-// Arithmetic of a recorded call, by its name and shapes. PyTorch's names of operators (native_functions.yaml); the counts
-// are those of model/layers: a multiply-add is 2 flops.
+// Arithmetic of a recorded call, by its name and shapes, and widths of types. PyTorch's names of operators
+// (native_functions.yaml) and types; the counts are those of model/layers: a multiply-add is 2 flops.
 #include <algorithm>
 #include <array>
 #include <string_view>
@@ -55,6 +55,18 @@ double RecordedOperand::Elements() const {
   double elements = 1;
   for (const std::int64_t size : shape) elements *= static_cast<double>(size);
   return elements;
+}
+
+Bytes ElementBytes(const std::string& type) {
+  struct Width {
+    std::string_view part;  // of the name: the number of its bits, but for bool
+    Bytes bytes;
+  };
+  constexpr std::array<Width, 6> kWidths = {{{"128", 16}, {"64", 8}, {"32", 4}, {"16", 2}, {"bool", 1}, {"8", 1}}};
+  for (const Width& width : kWidths) {
+    if (type.find(width.part) != type.npos) return width.bytes;
+  }
+  return 0;
 }
 
 double FlopsOf(const std::string& op, const std::vector<RecordedOperand>& inputs,

@@ -47,20 +47,25 @@ Bytes MadeBy(const RecordedStep& recorded, const std::vector<TensorId>& tensors,
   return bytes;
 }
 
-// Tensors at the peak that such a call of forward wrote, in place too.
-Bytes WrittenBy(const RecordedStep& recorded, const std::vector<TensorId>& tensors, std::string_view part) {
-  std::vector<TensorId> written;
+// Of masks at the peak that dropout drew in forward, in place too: bytes beyond one byte an element. Where the file has no
+// types, elements are taken to have four bytes.
+Bytes MasksBeyondBytes(const RecordedStep& recorded, const std::vector<TensorId>& tensors) {
+  constexpr Bytes kNotSaid = 4;
+  std::vector<Bytes> width(recorded.step.tensors.size(), 0);
   for (std::size_t op = 0; op < recorded.calls.size(); ++op) {
-    if (!Has(recorded.calls[op], part) || !recorded.step.IsForward(static_cast<OpId>(op))) continue;
-    const std::vector<TensorId>& writes = recorded.step.ops[op].writes;
-    written.insert(written.end(), writes.begin(), writes.end());
+    const RecordedCall& call = recorded.calls[op];
+    if (!Has(call, "bernoulli") || !recorded.step.IsForward(static_cast<OpId>(op))) continue;
+    for (const TensorId t : recorded.step.ops[op].writes) {
+      width[Index(t)] = call.element_bytes > 0 ? call.element_bytes : kNotSaid;
+    }
   }
-  std::sort(written.begin(), written.end());
-  Bytes bytes = 0;
+  Bytes beyond = 0;
   for (const TensorId t : tensors) {
-    if (std::binary_search(written.begin(), written.end(), t)) bytes += recorded.step.tensors[Index(t)].bytes;
+    if (width[Index(t)] == 0) continue;
+    const Bytes bytes = recorded.step.tensors[Index(t)].bytes;
+    beyond += bytes - bytes / width[Index(t)];
   }
-  return bytes;
+  return beyond;
 }
 
 class Differences {
@@ -126,10 +131,10 @@ class Differences {
   }
 
   void Dropout() {
-    const Bytes masks = WrittenBy(recorded_, at_peak_, "bernoulli");
-    if (masks == 0 || HasCall(recorded_, "native_dropout")) return;
-    all_.push_back({.what = "dropout saves masks of one byte an element in place of four, as fp32 has",
-                    .less = masks / 4 * 3,
+    const Bytes less = MasksBeyondBytes(recorded_, at_peak_);
+    if (less == 0 || HasCall(recorded_, "native_dropout")) return;
+    all_.push_back({.what = "dropout saves masks of one byte an element, a processor those of its input's type",
+                    .less = less,
                     .source = "ATen/native/Dropout.cpp: native_dropout on CUDA alone"});
   }
 

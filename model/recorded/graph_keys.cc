@@ -94,6 +94,8 @@ const KeyTable& GraphNodeKeys() {
                 "time of each further run in the step, such as batch norm's with known statistics; with `ns`"},
                {"ways", "a list of maps", "none", "at most 32, in place of `ns`", {&GraphWayKeys()}},
                {"deps", "a list of ids", "none", "values, and results of nodes listed earlier, that it reads"},
+               {"also", "a list of ids", "none",
+                "further values and results that are on the device while it runs, though it does not read them"},
                {"results", "a list of maps", "none", "what it makes", {&GraphResultKeys()}},
                {"recompute", kTrueOrFalse, "true", "false: the node must not run twice in a step"},
                {"module", kAnyText, "\"\"", "the module that made the call (encoder.stages.2.conv1), for readers"},

@@ -130,13 +130,16 @@ class GraphReader {
     const std::vector<RecordedOperand> inputs = ReadOperands(reader, "inputs"),
                                        outputs = ReadOperands(reader, "outputs");
     node.call.flops = FlopsOf(node.call.op, inputs, outputs);
+    node.call.element_bytes = outputs.empty() ? 0 : ElementBytes(outputs.front().type);
     if (const Node* scalars = reader.Optional("scalars"); scalars != nullptr && !scalars->IsSequence()) {
       diagnostics_.Error(scalars->mark, "scalars: expected a list");
     }
     const Node* deps = reader.Optional("deps");
+    const Node* also = reader.Optional("also");
     const Node* results = reader.Optional("results");
     reader.Finish();
     ReadIds(deps, "deps", node.deps);
+    ReadIds(also, "also", node.also);
     ForEachItem(results, "results", [&](const Node& result) { ReadResult(result, node); });
     graph_.nodes.push_back(std::move(node));
   }
@@ -164,9 +167,9 @@ class GraphReader {
       MapReader operand(item, diagnostics_, "operand", GraphOperandKeys());
       const Node* shape = operand.Required("shape");
       const Node* stride = operand.Optional("stride");
-      operand.StringOr("type", "");
+      const std::string type = operand.StringOr("type", "");
       operand.Finish();
-      operands.push_back({ReadSizes(shape, "shape")});
+      operands.push_back({ReadSizes(shape, "shape"), type});
       const std::vector<std::int64_t> strides = ReadSizes(stride, "stride");
       if (stride != nullptr && stride->IsSequence() && strides.size() != operands.back().shape.size()) {
         diagnostics_.Error(stride->mark, fmt::format("stride: expected as many numbers as in shape, {}, found {}",

@@ -179,8 +179,10 @@ class GraphUnroller {
     op.shape.recorded = n + 1;
     op.once = !node.recompute;
     op.recompute_differs = node.recompute_differs;
-    for (const RecordedName& dep : node.deps) {
-      if (const NamedTensor* named = Find(dep, n)) Read(named->tensor, n, op);
+    for (const auto* names : {&node.deps, &node.also}) {
+      for (const RecordedName& name : *names) {
+        if (const NamedTensor* named = Find(name, n)) Read(named->tensor, n, op);
+      }
     }
     for (const RecordedResult& result : node.results) AddResult(result, n, op);
     step_.ops.push_back(std::move(op));

@@ -46,10 +46,11 @@ struct RecordedNode {
   RecordedName name;
   std::string layer;  // "": the op is a layer by itself
   Pass pass = Pass::kForward;
-  bool recompute = true;           // false: the op must not run again (Op::once)
-  bool recompute_differs = false;  // some way has a time of its own for that
-  std::vector<RecordedWay> ways;   // how the op may run: time and workspace of each
-  std::vector<RecordedName> deps;  // the tensors that the op reads
+  bool recompute = true;             // false: the op must not run again (Op::once)
+  bool recompute_differs = false;    // some way has a time of its own for that
+  std::vector<RecordedWay> ways;     // how the op may run: time and workspace of each
+  std::vector<RecordedName> deps;    // the tensors that the op reads
+  std::vector<RecordedName> also{};  // further ones that are on the device while it runs
   std::vector<RecordedResult> results;
   RecordedCall call{};
 };
@@ -84,11 +85,15 @@ struct UnrolledGraph {
 // Sizes of a tensor that a node was given or returned, for FlopsOf.
 struct RecordedOperand {
   std::vector<std::int64_t> shape{};
+  std::string type{};  // of its elements, "float32"; "": not said
   double Elements() const;
 };
 // Of products, convolutions and fused attention, by name ("aten.convolution.default") and shapes; 0 of any other op.
 double FlopsOf(const std::string& op, const std::vector<RecordedOperand>& inputs,
                const std::vector<RecordedOperand>& outputs);
+
+// Bytes of an element by the framework's name of its type, "bfloat16"; 0: not known.
+Bytes ElementBytes(const std::string& type);
 
 // Reads the keys that say how, where and on what the step was recorded, of the root of the file.
 RecordedAbout ReadRecordedAbout(MapReader& reader, Diagnostics& diagnostics);

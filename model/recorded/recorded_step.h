@@ -24,6 +24,8 @@
 // Bytes that are held longer than ops read them (`held_until`): up to a forward op they are workspace of the ops in
 // between, so that these may run again; up to a later op or the end that op reads them, and they are never moved.
 //
+// Tensors that a node needs on the device without reading them (`also`) count as read by it.
+//
 // A node may have another time when it runs again (`recompute_ns`), as batch norm whose statistics are known.
 //
 // Nodes that may not run again (Op::once):
@@ -83,6 +85,7 @@ struct RecordedCall {
   std::string op{}, module{};
   double flops = 0;  // of products and convolutions with known shapes, a multiply-add counts 2; 0: of no other op
   Bytes held = 0;    // of results that live on although no op reads them any more: part of each way's workspace
+  Bytes element_bytes = 0;  // of an element of the tensor that it returned first; 0: the file does not say
 };
 
 // What a tensor is for, in the words of those who train: by TensorId of the step.

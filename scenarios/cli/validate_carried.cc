@@ -1,6 +1,8 @@
 // spillway validate --torch: reports of plans that PyTorch carried out, in the tables of a validation.
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "calibrate/validate/carried.h"
 #include "reports/tables/validation.h"
 #include "scenarios/cli/validate_command.h"
@@ -32,7 +34,9 @@ ExitCode ValidateTorch(const ValidateAsked& asked, Console& console) {
     throw UserError(fmt::format("--torch: not with {}: a report says what was carried out, and where", other));
   }
   std::vector<CarriedReport> reports;
-  for (const std::string& file : asked.torch) reports.push_back(LoadCarriedReport(file));
+  for (const std::string& file : asked.torch) {
+    for (CarriedReport& report : LoadCarriedReports(file)) reports.push_back(std::move(report));
+  }
   const ResultFolder folder(asked.out);
   const FolderLock lock(asked.out, asked.line);
   const CarriedResults results = ValidateCarried(reports, asked.seed);

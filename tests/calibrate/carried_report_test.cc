@@ -36,7 +36,8 @@ Json Report(const std::vector<Json>& contexts) {
 
 class Reports {
  public:
-  CarriedReport Load(const Json& report) { return LoadCarriedReport(Write(report)); }
+  std::vector<CarriedReport> LoadAll(const Json& report) { return LoadCarriedReports(Write(report)); }
+  CarriedReport Load(const Json& report) { return LoadAll(report).at(0); }
   std::string Complaint(const Json& report) {
     try {
       Load(report);
@@ -131,6 +132,61 @@ TEST_CASE("a peak above the limit fails, and so does a plan of which no context 
   CHECK_FALSE(results.set.rows[0].Measured());
 }
 
+Json Plan(const std::string& network, Bytes capacity, Bytes peak, std::int64_t step_ns) {
+  return {{"network", network},
+          {"strategy", "best"},
+          {"capacity_bytes", capacity},
+          {"predicted_peak_bytes", peak},
+          {"predicted_step_ns", step_ns}};
+}
+
+// Two kinds: three contexts of the first, two of the second, none of a third.
+Json OfKinds() {
+  Json first = Context(1.0, 8'000'000), second = Context(2.0, 5'500'000);
+  second["kind"] = 1;
+  second["clock"] = second["matched"] = 60;
+  Json report = Report({first, second, first, second, first});
+  report["extra_calls"] = {{"aten.mean.default", 7}};
+  report["kinds"] = {Plan("net", 10'000'000, 9'000'000, 1'100'000'000),
+                     Plan("net, kind 2", 6'000'000, 5'000'000, 2'200'000'000),
+                     Plan("net, kind 3", 7'000'000, 5'000'000, 2'200'000'000)};
+  return report;
+}
+
+TEST_CASE("each kind of step is compared with its own plan") {
+  Reports reports;
+  const CarriedResults results = ValidateCarried(reports.LoadAll(OfKinds()), 1);
+  REQUIRE(results.set.rows.size() == 2);
+  CHECK(results.set.cases[1].network == "net, kind 2");
+  CHECK(results.set.cases[1].memory_limit == 6'000'000);
+  CHECK(results.set.rows[0].measured == Approx(1e9));
+  CHECK(results.set.rows[0].measured_peak == 8'000'000);
+  CHECK(results.set.rows[1].measured == Approx(2e9));
+  CHECK(results.set.rows[1].predicted == 2'200'000'000);
+  CHECK(results.set.rows[1].predicted_peak == 5'000'000);
+  CHECK(results.set.rows[1].measured_peak == 5'500'000);
+  CHECK(results.failures.empty());
+}
+
+TEST_CASE("contexts that a report no longer lists count for peaks and sums") {
+  Reports reports;
+  Json report = OfKinds();
+  report["kinds"][1]["all_contexts"] = {
+      {"contexts", 900}, {"extra", 12}, {"missing", 0}, {"lost", 3}, {"counted_peak_bytes", 6'500'000}};
+  const std::vector<CarriedReport> read = reports.LoadAll(report);
+  const CarriedResults results = ValidateCarried(read, 1);
+  CHECK(results.failures ==
+        std::vector<std::string>{"net, kind 2 by best: counted peak 6.50 MB above the 6.00 MB planned for"});
+  REQUIRE(results.set.notes.size() == 1);
+  CHECK(results.set.notes[0] == read[1].file + ": 900 contexts, 12 extra calls, 0 missing, 3 lost the track");
+  report["kinds"] = Json::array();
+  CHECK_THAT(reports.Complaint(report), Catch::Contains("kinds: expected a list of plans"));
+  report["kinds"] = {Plan("net", 10'000'000, 9'000'000, 1'100'000'000)};
+  CHECK_THAT(reports.Complaint(report), Catch::Contains("contexts: a context of kind 1, of 1"));
+  report["kinds"][0].erase("strategy");
+  CHECK_THAT(reports.Complaint(report), Catch::Contains("strategy"));
+}
+
 TEST_CASE("memory beyond the counted is the allocator's, or the process's") {
   Reports reports;
   Json gpu = Context(1), cpu = Context(1);
@@ -164,8 +220,8 @@ TEST_CASE("reports that are none are refused with their place") {
     CHECK_THAT(reports.Complaint(without), Catch::Contains(key));
   }
   TemporaryFolder folder("carried");
-  CHECK_THROWS_AS(LoadCarriedReport(folder.Write("r.json", "[1, 2")), UserError);
-  CHECK_THROWS_AS(LoadCarriedReport(folder.Path("none.json")), UserError);
+  CHECK_THROWS_AS(LoadCarriedReports(folder.Write("r.json", "[1, 2")), UserError);
+  CHECK_THROWS_AS(LoadCarriedReports(folder.Path("none.json")), UserError);
 }
 
 }  // namespace

@@ -84,6 +84,35 @@ class Attention(nn.Module):
         return self.head(x).transpose(1, 2)
 
 
+class Gated(nn.Module):
+    """Products of two maps, each behind a chain: backward of a product takes both at once, and reads one after the other."""
+
+    def __init__(self, width=64, blocks=4):
+        super().__init__()
+        self.ways = nn.ModuleList([nn.Linear(width, width) for _ in range(blocks)])
+        self.gates = nn.ModuleList([nn.Linear(width, width) for _ in range(blocks)])
+
+    def forward(self, x):
+        for way, gate in zip(self.ways, self.gates):
+            x = torch.tanh(way(x)) * (1 + F.softplus(gate(x)))
+        return x
+
+
+class Residual(nn.Module):
+    """Sums and activations in place: run again, each waits for what it adds, which has a chain of its own."""
+
+    def __init__(self, channels=8, blocks=3):
+        super().__init__()
+        self.first = nn.Conv2d(1, channels, 3, padding=1)
+        self.blocks = nn.ModuleList([nn.Sequential(*block(channels, channels)[:5]) for _ in range(blocks)])
+
+    def forward(self, x):
+        x = self.first(x)
+        for each in self.blocks:
+            x = F.leaky_relu_(each(x).add_(x))
+        return x.mean(1, keepdim=True)
+
+
 def mean_square(network, data, target):
     return F.mse_loss(network(data), target)
 
@@ -103,4 +132,6 @@ NETWORKS = {
                lambda n: [torch.randn(n, 1, 16, 16, 16), torch.randn(n, 1, 16, 16, 16)], 1),
     "odd": (Odd, mean_square, lambda n: [torch.randn(n, 64), torch.rand(n, 64)], 256),
     "attention": (Attention, cross_entropy, words, 8),
+    "residual": (Residual, mean_square, lambda n: [torch.randn(n, 1, 32, 32), torch.randn(n, 1, 32, 32)], 4),
+    "gated": (Gated, mean_square, lambda n: [torch.randn(n, 64), torch.rand(n, 64)], 256),
 }

@@ -96,7 +96,7 @@ def comparable(step):
     def told(result):
         return [result.get(key) for key in ("bytes", "in_place", "class") + (() if OLD else ("held_until",))]
     return [(node["op"], node["pass"], node["module"], node["deps"], [told(result) for result in node["results"]],
-             node["inputs"], node["outputs"]) for node in step["nodes"]]
+             node["inputs"], node["outputs"], node.get("also")) for node in step["nodes"]]
 
 
 def check_calls_are_those_of_a_run(name):
@@ -217,6 +217,89 @@ def test_what_the_user_keeps_is_held():
         held = [node["module"] for node in step["nodes"] for result in node["results"]
                 if result.get("held_until") == "end" and node["pass"] == "forward"]
         expect("out" in held if OLD else held == ["out"], "%s: %s" % (how, held))
+
+
+class Product(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.a, self.b = nn.Linear(width, width), nn.Linear(width, width)
+
+    def forward(self, x):
+        return self.a(x).tanh() * self.b(x).sigmoid()
+
+
+def test_what_a_gradient_function_takes_before_its_first_call():
+    torch.manual_seed(1)
+    step = Job(Product(8), [torch.randn(4, 8), torch.randn(4, 8)], nn.functional.mse_loss).record()
+    makers = {result["id"]: node["op"] for node in step["nodes"] for result in node["results"] if node["pass"] == "forward"}
+    products = [node for node in step["nodes"] if node["op"] == "aten.mul.Tensor" and node["pass"] == "backward"]
+    taken = [[makers[name] for name in node.get("also", [])] for node in products]
+    read = [[makers[name] for name in node["deps"] if name in makers] for node in products]
+    expect(sorted(read) == [["aten.sigmoid.default"], ["aten.tanh.default"]], read)
+    expect(taken == [read[1], []], taken)
+    expect(not any("also" in node for node in step["nodes"] if node["pass"] != "backward"), "also outside of backward")
+
+
+class Cubed(torch.autograd.Function):
+    """Reads what it saved after a call of its own."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x ** 3
+
+    @staticmethod
+    def backward(ctx, gradient):
+        three = gradient * 3
+        return three * ctx.saved_tensors[0] ** 2
+
+
+class Watching(torch.utils._python_dispatch.TorchDispatchMode):
+    """Calls and unpackings of backward, each with the name and the address of the running function of autograd."""
+
+    def __init__(self):
+        super().__init__()
+        self.events, self.held = [], []
+
+    def event(self, what):
+        node = torch._C._current_autograd_node()
+        if node is not None:
+            self.held.append(node)
+            self.events.append((what, node.name(), id(node)))
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        if not spillway_torch.only_views(function):
+            self.event("call")
+        return function(*args, **(kwargs or {}))
+
+    def unpacked(self, tensor):
+        self.event("unpack")
+        return tensor
+
+
+def test_when_gradient_functions_unpack():
+    """PyTorch's own before their first call, all at once; a custom one when its backward asks."""
+    if OLD:
+        return
+    torch.manual_seed(1)
+    network = nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.SiLU(), nn.Conv2d(4, 4, 3), nn.GroupNorm(2, 4),
+                            nn.Flatten(), Product(64), nn.Dropout(0.5), nn.Linear(64, 4))
+    watching = Watching()
+    with torch.autograd.graph.saved_tensors_hooks(lambda tensor: tensor, watching.unpacked):
+        x = network(torch.randn(4, 3, 8, 8))
+        loss = nn.functional.cross_entropy(Cubed.apply(x[:, None] @ x[..., None]).flatten(1) + x, torch.arange(4))
+    with watching:
+        loss.backward()
+    late, asked = set(), set()
+    for what, name, node in watching.events:
+        if what == "call":
+            asked.add(node)
+        elif node in asked:
+            late.add(name)
+    names = {name for what, name, _ in watching.events if what == "unpack"}
+    expect({"ConvolutionBackward0", "NativeBatchNormBackward0", "NativeGroupNormBackward0", "AddmmBackward0", "MulBackward0",
+            "BmmBackward0"} <= names, names)
+    expect(late == {"CubedBackward"}, late)
 
 
 def test_storages_that_nobody_wrote_are_told():

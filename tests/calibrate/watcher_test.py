@@ -3,6 +3,7 @@
 torch_record_test.sh runs this file on spillway_torch.py. SPILLWAY in the environment: the program, which plans.
 """
 import contextlib
+import csv
 import functools
 import gc
 import io
@@ -182,6 +183,22 @@ def what_a_recorder_says_and_what_a_watcher_says(folder):
     assert any(any(each) for each in ends)  # the loop holds its gradients when the context ends
 
 
+def each_kind_is_validated_by_its_own_plan(carrier, plan, report):
+    """`spillway validate` has a row for each kind that ran."""
+    carrier.report(report)
+    done = subprocess.run([PROGRAM, "validate", "--torch", report, "--format", "csv"], stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 0, done.stderr
+    rows, contexts = list(csv.DictReader(io.StringIO(done.stdout))), carrier.account.contexts
+    kinds, plans = sorted({context["kind"] for context in contexts}), [plan] + plan.get("more", [])
+    assert len(kinds) > 1 and len(rows) == len(kinds), done.stdout
+    for row, kind in zip(rows, kinds):
+        peak = max(context["counted_peak_bytes"] for context in contexts if context["kind"] == kind)
+        assert int(row["memory_limit_bytes"]) == plans[kind]["capacity_bytes"], (kind, row)
+        assert int(row["predicted_peak_bytes"]) == plans[kind]["peak_bytes"], (kind, row)
+        assert int(row["measured_peak_bytes"]) == peak, (kind, row)
+
+
 @test_of_the_newest
 def micro_batches_are_two_kinds_in_one_plan(folder):
     """Accumulation of three: the first has no gradients yet. The kind is found at the first call that differs.
@@ -201,6 +218,7 @@ def micro_batches_are_two_kinds_in_one_plan(folder):
             assert [context["kind"] for context in contexts][:6] == 2 * ([0, 1, 2] if how == "attach" else [1, 0, 0]) or OLD, contexts
             assert all(context["missing"] == 0 and context["extra"] == 0 for context in contexts) or how == "attach"
             assert within_caps(carrier, plan), (name, share, [c["counted_peak_bytes"] for c in contexts], plan["capacity_bytes"])
+            each_kind_is_validated_by_its_own_plan(carrier, plan, watched.path + ".report")
 
 
 @test_of_the_newest
@@ -717,6 +735,7 @@ def reports_of_long_trainings_stay_short(folder):
         network.zero_grad(set_to_none=True)
     told, text = carrier.account.dict(), carrier.report()
     assert len(told["contexts"]) == 100 and told["all_contexts"]["contexts"] == 103
+    assert told["kinds"][0]["all_contexts"] == dict(told["all_contexts"], lost=0), told["kinds"]
     matched = told["contexts"][-1]["matched"]
     assert matched > 0 and told["all_contexts"]["matched"] == 103 * matched, told["all_contexts"]
     assert told["all_contexts"]["counted_peak_bytes"] > max(context["counted_peak_bytes"] for context in told["contexts"])

@@ -24,7 +24,7 @@ values: [{id: x, bytes: 8, where: host}, {id: w, bytes: 16}], nodes: [
 device: {type: cuda, name: d}, machine: {memory_bytes: 9, copy_in_bytes_per_s: 1, copy_out_bytes_per_s: 1}, made: {how: calls, times: calls},
 values: [{id: x, bytes: 8, class: batch}, {id: w, bytes: 16, class: state, name: n}], nodes: [
 {id: a, op: aten.mm.default, module: m, ns: 1, deps: [x, w], inputs: [{shape: [2, 2], stride: [2, 1], type: t}, {shape: [2, 2]}], outputs: [{shape: [2, 2]}], results: [{id: y, bytes: 4, held_until: b, class: saved}]},
-{id: b, op: o, ns: 3, random: true, replay: true, scalars: [1], results: [{id: z, bytes: 4, held_until: end}]},
+{id: b, op: o, ns: 3, random: true, replay: true, scalars: [1], also: [y], results: [{id: z, bytes: 4, held_until: end}]},
 {id: c, op: o, pass: backward, ns: 2, deps: [y]}]}
 )"};
 }

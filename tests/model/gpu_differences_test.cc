@@ -12,20 +12,23 @@ namespace {
 using Json = nlohmann::json;
 
 // An attention with dropout, a convolution, and an update without foreach; scores of 4000 bytes and a mask of 4096.
-std::shared_ptr<const RecordedStep> Step(const char* device, const char* update = "aten.addcdiv_.default") {
+// `type`: of the mask; "": not said.
+std::shared_ptr<const RecordedStep> Step(const char* device, const char* update = "aten.addcdiv_.default",
+                                         const std::string& type = "") {
   const auto node = [](const char* id, const char* op, const char* pass, const Json& deps, const Json& results) {
     return Json{{"id", id}, {"op", op}, {"pass", pass}, {"ns", 100}, {"deps", deps}, {"results", results}};
   };
-  const Json nodes = {node("conv", "aten.convolution.default", "forward", {"x", "w"}, {{{"id", "q"}, {"bytes", 8000}}}),
-                      node("scores", "aten.bmm.default", "forward", {"q"}, {{{"id", "s"}, {"bytes", 4000}}}),
-                      node("softmax", "aten._softmax.default", "forward", {"s"}, {{{"id", "p"}, {"bytes", 4000}}}),
-                      node("empty", "aten.empty_like.default", "forward", {"p"}, {{{"id", "m0"}, {"bytes", 4096}}}),
-                      node("draw", "aten.bernoulli_.float", "forward", {"m0"}, {{{"id", "m"}, {"in_place", "m0"}}}),
-                      node("drop", "aten.mul.Tensor", "forward", {"p", "m"}, {{{"id", "d"}, {"bytes", 4000}}}),
-                      node("back", "aten.mul.Tensor", "backward", {"d", "m", "p"}, {{{"id", "g"}, {"bytes", 1000}}}),
-                      node("conv:back", "aten.convolution_backward.default", "backward", {"g", "q", "w"},
-                           {{{"id", "w.g"}, {"bytes", 1024}}}),
-                      node("update", update, "update", {"w.g", "w"}, Json::array())};
+  Json nodes = {node("conv", "aten.convolution.default", "forward", {"x", "w"}, {{{"id", "q"}, {"bytes", 8000}}}),
+                node("scores", "aten.bmm.default", "forward", {"q"}, {{{"id", "s"}, {"bytes", 4000}}}),
+                node("softmax", "aten._softmax.default", "forward", {"s"}, {{{"id", "p"}, {"bytes", 4000}}}),
+                node("empty", "aten.empty_like.default", "forward", {"p"}, {{{"id", "m0"}, {"bytes", 4096}}}),
+                node("draw", "aten.bernoulli_.float", "forward", {"m0"}, {{{"id", "m"}, {"in_place", "m0"}}}),
+                node("drop", "aten.mul.Tensor", "forward", {"p", "m"}, {{{"id", "d"}, {"bytes", 4000}}}),
+                node("back", "aten.mul.Tensor", "backward", {"d", "m", "p"}, {{{"id", "g"}, {"bytes", 1000}}}),
+                node("conv:back", "aten.convolution_backward.default", "backward", {"g", "q", "w"},
+                     {{{"id", "w.g"}, {"bytes", 1024}}}),
+                node("update", update, "update", {"w.g", "w"}, Json::array())};
+  if (!type.empty()) nodes[4]["outputs"] = {{{"shape", {64}}, {"stride", {1}}, {"type", type}}};
   const Json step = {{"format", "spillway-step"},
                      {"version", 2},
                      {"graph", "g"},
@@ -60,6 +63,19 @@ TEST_CASE("a recording of a CPU: each difference has its bytes and its source") 
   CHECK(Find(all, "foreach")->update == 1024);
   CHECK(Find(all, "recurrent") == nullptr);
   CHECK(Find(all, "batch norm") == nullptr);
+}
+
+TEST_CASE("masks of dropout lose what their type has beyond one byte an element") {
+  const auto less = [](const char* type) {
+    const std::vector<GpuDifference> all = DifferencesOnGpu(*Step("cpu", "aten.addcdiv_.default", type));
+    const GpuDifference* found = Find(all, "dropout");
+    return found == nullptr ? Bytes{0} : found->less;
+  };
+  CHECK(less("float32") == 3072);
+  CHECK(less("bfloat16") == 2048);
+  CHECK(less("float64") == 3584);
+  CHECK(less("bool") == 0);
+  CHECK(less("of its own") == 3072);
 }
 
 TEST_CASE("the peak there lies between the least and the most that they make of the recorded one") {

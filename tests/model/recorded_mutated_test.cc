@@ -31,7 +31,7 @@ std::string Whole() {
 {"id": "a", "op": "aten.mm.default", "module": "fc", "deps": ["x", "w"], "ways": [{"ns": 9, "workspace": 64, "algorithm": "g"}, {"ns": 20}], "inputs": [{"shape": [4, 8], "stride": [8, 1], "type": "float32"}, {"shape": [8, 4]}], "scalars": [1, null], "outputs": [{"shape": [4, 4]}], "results": [{"id": "y", "bytes": 4096, "held_until": "c", "class": "saved"}, {"id": "v", "alias": "x"}]},
 {"id": "b", "op": "aten.dropout.default", "layer": "l", "ns": 7, "workspace": 32, "random": true, "replay": true, "deps": ["y", "v"], "results": [{"id": "z", "bytes": 4096}, {"id": "s", "bytes": 512}]},
 {"id": "c", "op": "aten.relu_.default", "ns": 3, "recompute": true, "deps": ["z"], "results": [{"id": "z2", "in_place": "z"}]},
-{"id": "d", "op": "aten.mm.default", "pass": "backward", "ns": 18, "deps": ["z2", "y", "s", "w"], "results": [{"id": "g", "bytes": 2048, "held_until": "end", "class": "gradient"}]},
+{"id": "d", "op": "aten.mm.default", "pass": "backward", "ns": 18, "deps": ["z2", "y", "s", "w"], "also": ["v"], "results": [{"id": "g", "bytes": 2048, "held_until": "end", "class": "gradient"}]},
 {"id": "u", "op": "aten.add_.Tensor", "pass": "update", "ns": 2, "deps": ["g"], "results": [{"id": "w2", "in_place": "w"}]}]}
 )";
 }

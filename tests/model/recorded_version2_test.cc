@@ -95,6 +95,27 @@ std::string HeldInBackward(int calls) {
   return Step(nodes);
 }
 
+// a makes y and b makes z; c and d are one gradient function, of which only d reads y.
+std::string TakenTogether(const std::string& also) {
+  return Step(Call("a", "forward", R"("x", "w")", R"({"id": "y", "bytes": 1000})") + "," +
+              Call("b", "forward", R"("y")", R"({"id": "z", "bytes": 512})") + "," +
+              Call("c", "backward", R"("z", "w")", R"({"id": "g", "bytes": 512})", also) + "," +
+              Call("d", "backward", R"("z", "y")", R"({"id": "h", "bytes": 512})"));
+}
+
+TEST_CASE("what a node needs without reading it is on the device as what it reads is") {
+  const auto with = Read(TakenTogether(R"(, "also": ["y", "z"])")), without = Read(TakenTogether(""));
+  const TensorId y = TensorOf(with->step, "y");
+  CHECK(with->step.ops[2].reads.back() == y);
+  CHECK(with->step.ops[2].reads.size() == without->step.ops[2].reads.size() + 1);  // z is read, and counts once
+  CHECK(with->step.ops[3].reads == without->step.ops[3].reads);
+  CHECK(with->step.MayRecompute(y, 2));
+  CHECK(with->step.tensors[Index(y)].use == TensorClass::kFeatureMap);
+  CHECK(Contains(Complaint(TakenTogether(R"(, "also": ["yy"])")), "unknown id 'yy'"));
+  CHECK(Contains(Complaint(TakenTogether(R"(, "also": "y")")), "also: expected a list"));
+  CHECK(Contains(Complaint(TakenTogether(R"(, "also": ["h"])")), "'h' is made later"));
+}
+
 TEST_CASE("what backward holds for a few calls only stays for them, and may leave before") {
   for (const int calls : {1, 2, 32}) {
     const auto recorded = Read(HeldInBackward(calls));
