@@ -129,7 +129,8 @@ class DeviceBackend {
 
   // Bytes of the device's own memory in use by any process; -1: the device shares the process's memory.
   virtual Bytes DeviceBytes() { return -1; }
-  // Bytes of memory that Programs could have now; -1: not told.
+  // Bytes of memory that Programs could have now; -1: not told. What the device reserves for itself (Device::reserve of a
+  // profile) is taken before this is asked: nobody takes it off once more.
   virtual Bytes FreeBytes() { return AvailableMemory(); }
   virtual Bytes HostMemory() { return ReadHostMemory(); }  // some machines are given more while they run
   virtual double Load() { return ReadLoad(); }             // average number of threads that want a core; < 0: unknown

@@ -4,10 +4,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <numeric>
+#include <utility>
 
 #include "calibrate/fit/fit_internal.h"
 #include "calibrate/fit/validate.h"
+#include "model/util/thread_pool.h"
 
 namespace spillway {
 namespace {
@@ -50,6 +53,20 @@ void AddStacks(const FitGroup& group, const GroupFit& fit, FitResult* result) {
   }
 }
 
+template <typename T>
+void Append(std::vector<T>& more, std::vector<T>* to) {
+  to->insert(to->end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+}
+
+void Append(FitResult more, FitResult* to) {
+  Append(more.models, &to->models);
+  Append(more.floors, &to->floors);
+  Append(more.stacks, &to->stacks);
+  Append(more.held_out, &to->held_out);
+  Append(more.outside, &to->outside);
+  Append(more.warnings, &to->warnings);
+}
+
 void FitOneGroup(const FitGroup& group, std::span<const Sample> samples, const FitOptions& options, FitResult* result) {
   WarnOfWeakData(group, samples, &result->warnings);
   const GroupFit fit = SolveGroup(group, AllRows(group));
@@ -90,7 +107,16 @@ FitResult Fit(std::span<const Sample> samples, const FitOptions& options) {
   CheckDevices(samples, options);
   FitResult result;
   const std::vector<FitGroup> groups = BuildGroups(samples, options, &result.warnings);
-  for (const FitGroup& group : groups) FitOneGroup(group, samples, options, &result);
+  ThreadPool helpers(options.threads);
+  std::vector<Future<FitResult>> fits;
+  for (const FitGroup& group : groups) {
+    fits.push_back(helpers.Submit([&group, samples, &options] {
+      FitResult own;
+      FitOneGroup(group, samples, options, &own);
+      return own;
+    }));
+  }
+  for (Future<FitResult>& fit : fits) Append(fit.Get(), &result);
   for (KernelModel& model : CarriedAlone(groups, options)) result.models.push_back(std::move(model));
   for (std::vector<HeldOut>* rows : {&result.held_out, &result.outside}) {
     std::stable_sort(rows->begin(), rows->end(),

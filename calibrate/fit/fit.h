@@ -15,9 +15,13 @@
 
 #include "model/kernels/kernel_form.h"
 #include "model/profile/machine.h"
+#include "model/samples/file.h"
 #include "model/samples/sample.h"
 
 namespace spillway {
+
+// Operations that a fit takes of larger files: hundreds for each parameter, in seconds.
+constexpr SampleLimits kFitted{.kernels = 10'000, .copies = 300};
 
 struct FitDevice {
   std::string name;  // as the samples have it
@@ -36,6 +40,7 @@ struct FitOptions {
   int folds = 5;              // of the cross-validation; 0 = none, errors are then wide guesses
   // The forms of the devices' platform; empty = GPUs.
   std::span<const KernelForm> forms{};
+  int threads = 1;  // for the groups; the result does not depend on it
 };
 
 // The time that the samples' harness spends on a call, which is part of no model. The harness shows

@@ -13,6 +13,7 @@ namespace spillway {
 namespace {
 
 constexpr double kBatchFactor = 8;
+constexpr int kMostValues = 40;  // left out one by one; each costs a fit
 
 Split MakeSplit(const std::string& kind, const std::string& left_out, std::size_t items,
                 const std::function<bool(std::size_t)>& tested, const std::function<bool(std::size_t)>& trained) {
@@ -68,19 +69,31 @@ void AddWindowSplits(std::span<const FoldItem> items, int least, std::vector<Spl
   }
 }
 
+// What is left out together with an item: its value of `field`, or of many values a bundle by their hash. "": nothing.
+std::vector<std::string> BundlesBy(std::string FoldItem::*field, std::span<const FoldItem> items) {
+  std::set<std::string> values;
+  for (const FoldItem& item : items) values.insert(item.*field);
+  std::vector<std::string> bundles;
+  for (const FoldItem& item : items) {
+    const std::string& value = item.*field;
+    const bool alone = value.empty() || values.size() <= std::size_t{kMostValues};
+    bundles.push_back(alone ? value : fmt::format("bundle {}", FoldOf(value, kMostValues)));
+  }
+  return bundles;
+}
+
 // One per value of `field` that is not empty: its items predicted from all others but those of its layers.
 void AddSplitsBy(std::string FoldItem::*field, const std::string& kind, std::span<const FoldItem> items, int least,
                  std::vector<Split>* splits) {
-  std::set<std::string> values;
-  for (const FoldItem& item : items) values.insert(item.*field);
-  for (const std::string& value : values) {
+  const std::vector<std::string> values = BundlesBy(field, items);
+  for (const std::string& value : std::set<std::string>(values.begin(), values.end())) {
     if (value.empty()) continue;
     std::set<std::string> layers;
-    for (const FoldItem& item : items) {
-      if (item.*field == value) layers.insert(item.key);
+    for (std::size_t i = 0; i < items.size(); ++i) {
+      if (values[i] == value) layers.insert(items[i].key);
     }
     Split split = MakeSplit(
-        kind, kind + " " + value, items.size(), [&](std::size_t i) { return items[i].*field == value; },
+        kind, kind + " " + value, items.size(), [&](std::size_t i) { return values[i] == value; },
         [&](std::size_t i) { return layers.count(items[i].key) == 0; });
     if (HasBothSides(split, least)) splits->push_back(std::move(split));
   }

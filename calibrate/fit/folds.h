@@ -37,7 +37,7 @@ std::vector<Split> LayerFolds(std::span<const FoldItem> items, int folds);
 //            side, training counted half
 //   window   one window size left out
 //   network  one network left out, all others and those of unknown origin trained on; layers that are in both are
-//            taken out of the training
+//            taken out of the training. Of more than forty networks bundles of them, by a hash of their names
 std::vector<Split> ExtrapolationSplits(std::span<const FoldItem> items, int least = 12);
 
 // What a network that nobody measured, timed by somebody new, is like: the networks of above left out, then whole

@@ -35,6 +35,15 @@ const std::vector<Kind>& Kinds() {
   return kTable;
 }
 
+// What this program writes and no reader of these kinds takes.
+const std::vector<Kind>& WrittenKinds() {
+  static const std::vector<Kind> kTable = {
+      {"plan for PyTorch", "", "spillway_torch.apply carries it out", {"before", "step_time_ns", "end_ns"}},
+      {"certificate", "", "certify reads it beside its plan", {"bound", "scope"}},
+      {"file of results", "", "report shows the folder in which it lies", {"results", "what_helps"}}};
+  return kTable;
+}
+
 const Kind& Of(FileKind kind) { return Kinds()[static_cast<std::size_t>(kind)]; }
 
 const Node::Entry* FirstOf(const Kind& kind, const Node& root) {
@@ -50,17 +59,27 @@ const char* FileKindName(FileKind kind) { return Of(kind).name; }
 
 const std::vector<std::string>& KeysOfKind(FileKind kind) { return Of(kind).keys; }
 
+std::vector<std::string> KeysOfWritten() {
+  std::vector<std::string> keys;
+  for (const Kind& kind : WrittenKinds()) keys.insert(keys.end(), kind.keys.begin(), kind.keys.end());
+  return keys;
+}
+
 void MustBeOfKind(FileKind expected, const Document& document) {
   const Kind& wanted = Of(expected);
-  if (FirstOf(wanted, document.root) != nullptr) return;
-  for (const Kind& kind : Kinds()) {
-    const Node::Entry* const key = FirstOf(kind, document.root);
-    if (key == nullptr) continue;
-    Diagnostics diagnostics(document);
-    diagnostics.Error(key->mark, fmt::format("expected a {} (spillway help {}), found a {}, of which '{}' is a key; {}",
-                                             wanted.name, wanted.help, kind.name, key->key, kind.given));
-    diagnostics.ThrowIfAny();
-  }
+  const auto refuse = [&](const std::vector<Kind>& kinds) {
+    for (const Kind& kind : kinds) {
+      const Node::Entry* const key = FirstOf(kind, document.root);
+      if (key == nullptr) continue;
+      Diagnostics diagnostics(document);
+      diagnostics.Error(key->mark,
+                        fmt::format("expected a {} (spillway help {}), found a {}, of which '{}' is a key; {}",
+                                    wanted.name, wanted.help, kind.name, key->key, kind.given));
+      diagnostics.ThrowIfAny();
+    }
+  };
+  refuse(WrittenKinds());
+  if (FirstOf(wanted, document.root) == nullptr) refuse(Kinds());
 }
 
 }  // namespace spillway

@@ -18,9 +18,11 @@ enum class FileKind { kScenario, kPlan, kNetwork, kGraph, kMachine };
 const char* FileKindName(FileKind kind);
 // Keys at its root that files of no other kind have.
 const std::vector<std::string>& KeysOfKind(FileKind kind);
+// Those of files that this program writes and that are none of these kinds: certificates, results, plans for PyTorch.
+std::vector<std::string> KeysOfWritten();
 
-// Throws UserError where the document has such a key of another kind and none of `expected`, with the key's place. What is
-// neither is left to the reader.
+// Throws UserError where the document has such a key of another kind and none of `expected`, or one of a written file, with
+// the key's place. What is neither is left to the reader.
 void MustBeOfKind(FileKind expected, const Document& document);
 
 }  // namespace spillway

@@ -93,8 +93,12 @@ const Node* MapReader::Required(std::string_view key) {
   if (value != nullptr || !is_map_) return value;
   const KeyRow* row = Row(key);
   if (row != nullptr && !item_ && !row->otherwise.starts_with(kRequiredKey)) NotAsListed(key, "it is required");
-  if (const Node* null = node_->Find(key)) {
-    diagnostics_->Error(null->mark, fmt::format("'{}' in {} has no value", key, what_));
+  // A value that is not there has no place: the parser gives that of what comes next, lines below.
+  const auto entry =
+      std::find_if(node_->entries.begin(), node_->entries.end(), [&](const Node::Entry& e) { return e.key == key; });
+  if (entry != node_->entries.end()) {
+    const Mark at = entry->value.mark.line == entry->mark.line ? entry->value.mark : entry->mark;
+    diagnostics_->Error(at, fmt::format("'{}' in {} has no value", key, what_));
   } else {
     diagnostics_->Error(node_->mark, fmt::format("missing key '{}' in {}", key, what_));
   }

@@ -38,11 +38,8 @@ class OpenFile {
   OpenFile(const OpenFile&) = delete;
   OpenFile& operator=(const OpenFile&) = delete;
 
-  mode_t Kind() const {
-    struct stat status {};
-    if (fstat(fd_, &status) != 0) CannotRead(path_, errno);
-    return status.st_mode & S_IFMT;
-  }
+  mode_t Kind() const { return Status().st_mode & S_IFMT; }
+  std::size_t Size() const { return static_cast<std::size_t>(Status().st_size); }  // 0 where there is none
 
   // Appends what comes next; false at the end, and where nobody writes into a FIFO.
   bool Read(std::string& text) {
@@ -54,6 +51,12 @@ class OpenFile {
   }
 
  private:
+  struct stat Status() const {
+    struct stat status {};
+    if (fstat(fd_, &status) != 0) CannotRead(path_, errno);
+    return status;
+  }
+
   ssize_t Wait(char* to) {
     for (;;) {
       const ssize_t count = read(fd_, to, kPiece);
@@ -119,6 +122,7 @@ std::string ReadTextFile(const std::string& path, const char* what, std::size_t 
   const mode_t kind = file.Kind();
   if (kind == S_IFDIR) Refuse(path, fmt::format("is a directory, expected {}", what));
   std::string text;
+  text.reserve(std::min(file.Size(), most) + kPiece);  // growing by doubling takes three times the file
   const auto until = std::chrono::steady_clock::now() + patience;
   while (text.size() <= most) {
     if (file.Read(text)) continue;

@@ -107,7 +107,8 @@ void FetchModels(const Document& document, Diagnostics& diagnostics, std::vector
 Machine ReadProfile(const Document& document, std::vector<std::string>& chain) {
   Diagnostics diagnostics(document);
   const bool second_name = document.root.Find("same_as") != nullptr;
-  MapReader reader(document.root, diagnostics, "machine profile", second_name ? SecondNameKeys() : MachineKeys());
+  MapReader reader(document.root, diagnostics, second_name ? "machine profile with same_as" : "machine profile",
+                   second_name ? SecondNameKeys() : MachineKeys());
   if (second_name) return ReadSecondName(reader, diagnostics, chain);
   Machine machine = ReadMachine(reader, diagnostics);
   reader.Finish();

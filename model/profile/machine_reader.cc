@@ -75,7 +75,7 @@ HostNode ProfileReader::ReadHost(const Node& node) {
   host.source = ReadSource(reader);
   reader.Finish();
   reader.Check(host.memory > 0, "memory", kNotPositive);
-  reader.Check(host.pinned_limit <= host.memory, "pinned_limit", "exceeds the memory of the host");
+  reader.Check(host.memory <= 0 || host.pinned_limit <= host.memory, "pinned_limit", "exceeds the memory of the host");
   return host;
 }
 

@@ -70,6 +70,10 @@ bool HasOtherSeparators(std::string_view first_line, SampleErrors& errors) {
 }
 
 void SampleErrors::Error(Mark mark, std::string_view message) {
+  const bool again = count_ > 0 && mark.line == last_.line && mark.column == last_.column && message == last_message_;
+  if (again) return;  // of two axes that one cell says
+  last_ = mark;
+  last_message_ = message;
   if (++count_ <= kMostTold) diagnostics_.Error(mark, message);
 }
 

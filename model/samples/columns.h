@@ -63,6 +63,8 @@ class SampleErrors {
  private:
   Diagnostics diagnostics_;
   int count_ = 0;
+  Mark last_;
+  std::string last_message_;
 };
 
 // Which cell of a row holds which column, under its own name or a usual other one (other_names.h). Reports required

@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <cstdint>
+#include <filesystem>
 #include <new>
+#include <system_error>
 
 #include "hw/text/text_file.h"
 #include "hw/text/units.h"
@@ -17,6 +20,14 @@ std::string_view Trimmed(std::string_view text) {
   const std::size_t first = text.find_first_not_of(" \t");
   if (first == std::string_view::npos) return {};
   return text.substr(first, text.find_last_not_of(" \t") - first + 1);
+}
+
+// " of 100 MB": of the text, or of the file where there was no room for the text.
+std::string SizeText(const Document& document) {
+  std::error_code error;
+  std::uintmax_t size = document.text.size();
+  if (size == 0) size = std::filesystem::file_size(document.file, error);
+  return error ? "" : " of " + FormatBytes(static_cast<Bytes>(size));
 }
 
 }  // namespace
@@ -101,8 +112,8 @@ void WithinMemory(const Document& document, const std::function<void()>& read) {
   try {
     read();
   } catch (const std::bad_alloc&) {
-    throw UserError(fmt::format("{}: error: memory ended while this file of {} was read; give it in parts",
-                                document.file, FormatBytes(static_cast<Bytes>(document.text.size()))));
+    throw UserError(fmt::format("{}: error: memory ended while this file{} was read; give it in parts", document.file,
+                                SizeText(document)));
   }
 }
 

@@ -7,11 +7,16 @@
 
 #include "hw/text/lists.h"
 #include "model/samples/csv.h"
+#include "model/samples/merger.h"
 #include "model/samples/sample.h"
 #include "model/samples/sample_reader.h"
 
 namespace spillway {
 namespace {
+
+constexpr std::size_t kRefusedKept = 1000;
+
+using SampleTaker = std::function<void(Sample)>;
 
 class FileReader {
  public:
@@ -19,11 +24,12 @@ class FileReader {
       : document_(document), purpose_(purpose), set_(set), errors_(document) {
     set_.files.push_back(document.file);
   }
-  void Read(const OperationVisitor& visit);
+  // Rows go to `visit` if there is one, else samples to `take`.
+  void Read(const OperationVisitor& visit, const SampleTaker& take);
 
  private:
   std::size_t Check();
-  void ReadRow(const CsvRow& cells, const ColumnMap& columns, const OperationVisitor& visit);
+  void ReadRow(const CsvRow& cells, const ColumnMap& columns, const OperationVisitor& visit, const SampleTaker& take);
   void CountRefused();
 
   const Document& document_;
@@ -33,7 +39,8 @@ class FileReader {
   std::map<std::string, int> refused_;  // rows by reason
 };
 
-void FileReader::ReadRow(const CsvRow& cells, const ColumnMap& columns, const OperationVisitor& visit) {
+void FileReader::ReadRow(const CsvRow& cells, const ColumnMap& columns, const OperationVisitor& visit,
+                         const SampleTaker& take) {
   if (cells.size() != columns.width()) {
     errors_.Error(cells.front().mark, fmt::format("{} fields under {} columns", cells.size(), columns.width()));
     return;
@@ -50,7 +57,8 @@ void FileReader::ReadRow(const CsvRow& cells, const ColumnMap& columns, const Op
   const std::string refusal = reader.Refusal();
   if (!refusal.empty()) ++refused_[refusal];
   if (visit) return visit(cells, refusal.empty() ? &sample : nullptr);
-  (refusal.empty() ? set_.samples : set_.refused).push_back(std::move(sample));
+  if (refusal.empty()) return take(std::move(sample));
+  if (set_.refused.size() < kRefusedKept) set_.refused.push_back(std::move(sample));
 }
 
 void FileReader::CountRefused() {
@@ -75,7 +83,7 @@ std::size_t FileReader::Check() {
   return rows;
 }
 
-void FileReader::Read(const OperationVisitor& visit) {
+void FileReader::Read(const OperationVisitor& visit, const SampleTaker& take) {
   const std::size_t count = Check();
   CsvRows rows(document_, errors_.diagnostics());
   CsvRow row;
@@ -85,56 +93,54 @@ void FileReader::Read(const OperationVisitor& visit) {
   const ColumnMap columns(row, required, errors_, set_.warnings);
   errors_.ThrowIfAny();
   if (count == 1) errors_.Error({}, "no rows below the names of the columns");
-  if (visit) {
-    visit(row, nullptr);
-  } else {
-    set_.samples.reserve(set_.samples.size() + count - 1);
-  }
-  while (rows.Next(row)) ReadRow(row, columns, visit);
+  if (visit) visit(row, nullptr);
+  while (rows.Next(row)) ReadRow(row, columns, visit, take);
   CountRefused();
   errors_.ThrowIfAny();
 }
 
-void ReadInto(const Document& document, Purpose purpose, const OperationVisitor& visit, SampleSet& set) {
-  WithinMemory(document, [&] { FileReader(document, purpose, set).Read(visit); });
-}
-
-SampleSet ParseOne(std::string text, const std::string& file) {
-  const Document document{file, std::move(text), {}, {}};
-  SampleSet set;
-  ReadInto(document, Purpose::kResults, nullptr, set);
-  return set;
+void ReadInto(const Document& document, SampleSet& set, const SampleTaker& take) {
+  WithinMemory(document, [&] { FileReader(document, Purpose::kResults, set).Read(nullptr, take); });
 }
 
 }  // namespace
 
-SampleSet ReadSamples(std::span<const std::string> paths) {
+SampleSet ReadSamples(std::span<const std::string> paths, const SampleLimits& limits) {
   SampleSet set;
+  SampleMerger merger(set, limits);
   std::vector<std::string> mistakes;
   for (const std::string& path : paths) {
     try {
       const Document document = LoadCsvText(path);
-      ReadInto(document, Purpose::kResults, nullptr, set);
+      ReadInto(document, set, [&](Sample sample) { merger.Add(std::move(sample)); });
     } catch (const UserError& error) {
       mistakes.insert(mistakes.end(), error.messages().begin(), error.messages().end());
     }
   }
   if (!mistakes.empty()) throw UserError(std::move(mistakes));
-  MergeRepeated(set);
+  merger.Finish();
   return set;
 }
 
 SampleSet ParseSamples(std::string text, const std::string& file) {
-  SampleSet set = ParseOne(std::move(text), file);
-  MergeRepeated(set);
+  const Document document{file, std::move(text), {}, {}};
+  SampleSet set;
+  SampleMerger merger(set);
+  ReadInto(document, set, [&](Sample sample) { merger.Add(std::move(sample)); });
+  merger.Finish();
   return set;
 }
 
-SampleSet ParseRows(std::string text, const std::string& file) { return ParseOne(std::move(text), file); }
+SampleSet ParseRows(std::string text, const std::string& file) {
+  const Document document{file, std::move(text), {}, {}};
+  SampleSet set;
+  ReadInto(document, set, [&](Sample sample) { set.samples.push_back(std::move(sample)); });
+  return set;
+}
 
 SampleSet VisitOperations(const Document& document, const OperationVisitor& visit) {
   SampleSet set;
-  ReadInto(document, Purpose::kOperations, visit, set);
+  WithinMemory(document, [&] { FileReader(document, Purpose::kOperations, set).Read(visit, nullptr); });
   return set;
 }
 

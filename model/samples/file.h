@@ -2,7 +2,9 @@
 #ifndef SPILLWAY_MODEL_SAMPLES_FILE_H_
 #define SPILLWAY_MODEL_SAMPLES_FILE_H_
 
+#include <cstddef>
 #include <functional>
+#include <limits>
 #include <span>
 #include <string>
 #include <string_view>
@@ -15,7 +17,8 @@ namespace spillway {
 
 struct SampleSet {
   std::vector<Sample> samples;  // in file order; of an operation that comes several times one row, its median
-  std::vector<Sample> refused;  // rows with a status other than ok or slow, and without a repetition. Their times are 0
+  // Rows with a status other than ok or slow, and without a repetition; the first thousand. Their times are 0.
+  std::vector<Sample> refused;
   std::vector<std::string> warnings;  // "file:line: warning: ..."
   std::vector<std::string> files;     // Sample::file counts in these
 };
@@ -26,7 +29,12 @@ struct SampleSet {
 // Where memory ends the file is named, too.
 // Rows that repeat an operation (same device, software, harness, launch or copy, state, network) are merged to their
 // median; where they disagree by more than a quarter and more than their own spreads, a warning names both lines.
-SampleSet ReadSamples(std::span<const std::string> paths);
+// Of larger files `limits` says how many operations of a kind are taken (merger.h).
+struct SampleLimits {
+  static constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
+  std::size_t kernels = kNone, copies = kNone;
+};
+SampleSet ReadSamples(std::span<const std::string> paths, const SampleLimits& limits = {});
 SampleSet ParseSamples(std::string text, const std::string& file);
 // What they do to rows that repeat an operation: the order is that of first occurrences, warnings are added.
 void MergeRepeated(SampleSet& set);

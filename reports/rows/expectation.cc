@@ -1,11 +1,15 @@
 #include "reports/rows/expectation.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cassert>
 #include <cmath>
 #include <map>
 #include <tuple>
 
+#include "hw/text/lists.h"
 #include "reports/rows/result_row.h"
 #include "reports/rows/standing.h"
 
@@ -96,6 +100,25 @@ bool RowSelector::Matches(const ResultRow& row) const {
   if (!SameOrAny(machine, row.machine, row.grouping.machine)) return false;
   if (batch != 0 && batch != row.batch) return false;
   return memory_limit == 0 || memory_limit == row.memory_limit;
+}
+
+std::string WhyNone(const RowSelector& where, const std::vector<const ResultRow*>& rows) {
+  const auto none = [&](const RowSelector& of) {
+    return std::none_of(rows.begin(), rows.end(), [&](const ResultRow* row) { return of.Matches(*row); });
+  };
+  const auto named = [&](const char* key, const std::string& wanted, std::string ResultRow::*name) {
+    std::vector<std::string> names;
+    for (const ResultRow* row : rows) AddOnce(names, row->*name);
+    return fmt::format("no point has {} '{}'{} ({})", key, wanted, DidYouMean(wanted, names), fmt::join(names, ", "));
+  };
+  if (none({.network = where.network})) return named("network", where.network, &ResultRow::network);
+  if (none({.machine = where.machine})) return named("machine", where.machine, &ResultRow::machine);
+  if (none({.strategy = where.strategy})) return named("strategy", where.strategy, &ResultRow::strategy);
+  if (none({.batch = where.batch})) return fmt::format("no point has batch {}", where.batch);
+  if (none({.memory_limit = where.memory_limit})) {
+    return fmt::format("no point has memory {}", FormatBytesExact(where.memory_limit));
+  }
+  return "no point has all of its network, machine, strategy, batch and memory";
 }
 
 std::vector<Verdict> Judge(const std::vector<ResultRow>& rows, const std::vector<Expectation>& expectations) {

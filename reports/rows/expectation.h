@@ -26,6 +26,9 @@ struct RowSelector {
   bool Matches(const ResultRow& row) const;
 };
 
+// Of a selector that matches none of the rows: what no row has, with the nearest name.
+std::string WhyNone(const RowSelector& where, const std::vector<const ResultRow*>& rows);
+
 // One published value, or the range that a text or a figure gives; low == high for one value. Either end may be
 // infinite ("at least 1.0").
 struct ValueRange {

@@ -31,6 +31,12 @@ const std::vector<DeviceKind>& DeviceKinds() {
   return kinds;
 }
 
+std::vector<std::string> DeviceWords() {
+  std::vector<std::string> words;
+  for (const DeviceKind& kind : DeviceKinds()) words.push_back(kind.name + std::string(kind.most == 1 ? "" : ":0"));
+  return words;
+}
+
 DeviceChoice DeviceByName(const std::string& name) {
   const std::size_t colon = name.find(':');
   const std::string base = name.substr(0, colon);

@@ -25,6 +25,7 @@ struct DeviceChoice {
   int index = 0;
   std::unique_ptr<DeviceBackend> Make(const Clock& clock) const { return kind->make(index, clock); }
 };
+std::vector<std::string> DeviceWords();  // "cpu", "cuda:0"
 // "cpu", "cpu:0", "cuda:1". Throws UserError with the nearest name.
 DeviceChoice DeviceByName(const std::string& name);
 

@@ -7,6 +7,7 @@
 #include "hw/text/lists.h"
 #include "scenarios/cli/calibrate_command.h"
 #include "scenarios/cli/options.h"
+#include "scenarios/file/scenario.h"
 #include "scenarios/output/not_destroyed.h"
 #include "sim/execute/clock.h"
 
@@ -44,11 +45,20 @@ Bytes PinnedLimitOf(const std::string& text) {
   return *limit;
 }
 
+constexpr BenchProtocol kProtocols[] = {BenchProtocol::kStep, BenchProtocol::kCold, BenchProtocol::kWarm};
+
+std::vector<std::string> ProtocolNames() {
+  std::vector<std::string> names;
+  for (const BenchProtocol protocol : kProtocols) names.emplace_back(BenchProtocolName(protocol));
+  return names;
+}
+
 BenchProtocol ProtocolOf(const std::string& text) {
-  for (const BenchProtocol protocol : {BenchProtocol::kStep, BenchProtocol::kCold, BenchProtocol::kWarm}) {
+  for (const BenchProtocol protocol : kProtocols) {
     if (text == BenchProtocolName(protocol)) return protocol;
   }
-  throw UserError(fmt::format("--protocol: expected step, cold or warm, found '{}'", text));
+  throw UserError(
+      fmt::format("--protocol: expected step, cold or warm, found '{}'{}", text, DidYouMean(text, ProtocolNames())));
 }
 
 std::vector<BenchGroup> GroupsOf(const std::vector<std::string>& words) {
@@ -75,7 +85,7 @@ void CheckOutput(const std::string& out) {
 }  // namespace
 
 void CalibrateCommand::Declare(Options& options) {
-  options.Text("--device", device_name_, "cpu, or cuda:0 and so on").Required();
+  options.Text("--device", device_name_, "cpu, or cuda:0 and so on").Required().Offer(DeviceWords);
   options.Text("-o,--output", asked_.out, "profile to write; its journal is NAME.samples.csv in the same folder")
       .Required();
   options.Flag("--quick", asked_.quick, "within a minute: fewer repetitions, fewer shapes and sizes");
@@ -84,12 +94,15 @@ void CalibrateCommand::Declare(Options& options) {
   options.Text("--link-rate", link_rate_, "rate of the link in each direction, e.g. \"2 GB/s\" (default: memory's)");
   options.Text("--pinned-limit", pinned_limit_, "limit of pinned host memory, e.g. 100GiB (default: the system's)");
   options.Texts("--networks", asked_.networks, "measure these first: NAME:BATCH, network.yaml:BATCH or a scenario")
-      .SplitAtCommas();
+      .SplitAtCommas()
+      .Offer(ZooNames);
   options.Texts("--groups", groups_, "any of copies,host,networks,beside,memory,grid,beyond,again,managed")
-      .SplitAtCommas();
+      .SplitAtCommas()
+      .Offer(BenchGroupNames);
   options.Flag("--no-grid", asked_.no_grid, "measure only --networks; the models then hold for these only");
   options.Whole("--threads", asked_.threads, 1, 256, "threads of the compute library");
-  options.Text("--protocol", protocol_, "state of the operands: step (as in training; default), cold or warm");
+  options.Text("--protocol", protocol_, "state of the operands: step (as in training; default), cold or warm")
+      .Offer(ProtocolNames);
 }
 
 void CalibrateCommand::Parse() {

@@ -62,7 +62,9 @@ std::optional<bool> ShowClaims(const ClaimedSystem& system, ScenarioOptions scen
 class ClaimsCommand : public Command {
  public:
   void Declare(Options& options) override {
-    options.Text("SYSTEM", name_, "one system, e.g. vdnn (default: all)");
+    options.Text("SYSTEM", name_, "one system, e.g. vdnn (default: all)").Offer([] {
+      return NamesOf(ClaimedSystems());
+    });
     threads_.DeclareJobs(options);
     options.Flag("--check", check_, "exit with 1 if a claim with `within` or `required` does not hold");
   }

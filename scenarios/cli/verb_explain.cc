@@ -28,7 +28,9 @@ constexpr std::size_t kTimelinesTold = 5;
   for (const fs::directory_entry& entry : fs::directory_iterator(fs::path(folder) / "timelines", none)) {
     if (entry.path().string().ends_with(".trace.json")) files.push_back(entry.path().string());
   }
-  if (files.empty()) throw UserError(fmt::format("{}: error: no timelines/*.trace.json in this folder", folder));
+  if (files.empty())
+    throw UserError(fmt::format(
+        "{}: error: no timelines/*.trace.json in this folder; a run without --no-timelines writes them", folder));
   std::sort(files.begin(), files.end());
   const std::size_t more = files.size() - std::min(files.size(), kTimelinesTold);
   files.resize(files.size() - more);

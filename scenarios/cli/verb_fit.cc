@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <new>
 #include <optional>
+#include <thread>
 
 #include "calibrate/accuracy/report.h"
 #include "calibrate/fit/carry.h"
@@ -86,6 +88,7 @@ void Say(const std::vector<std::string>& warnings, Console& console) {
 Machine FitKernels(const FitAsked& asked, const SampleSet& set, const Machine& base, Console& console) {
   FitOptions options = OptionsOf(asked, set, base);
   options.stack_error = base.devices.at(0).stack_error;
+  options.threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
   const FitResult fit = Fit(set.samples, options);
   Say(fit.warnings, console);
   console.err << fmt::format("{}: {} models from {} samples\n", asked.out, fit.models.size(), set.samples.size());
@@ -179,6 +182,8 @@ class FitCommand : public Command {
   ExitCode Run(Console& console) const override;
 
  private:
+  void FitSamples(const SampleSet& set, Console& console) const;
+
   FitAsked asked_;
 };
 
@@ -189,7 +194,8 @@ void FitCommand::Declare(Options& options) {
       .Offer(ListMachines);
   options.Texts("--devices,--device", asked_.devices, "use the samples of this device, or of boards of one chip")
       .SplitAtCommas();
-  options.Text("--carry", asked_.carry, "profile of a device whose models are the starting point, or all there is");
+  options.Text("--carry", asked_.carry, "profile of a device whose models are the starting point, or all there is")
+      .Offer(ListMachines);
   options.Text("--copies", asked_.copies, "HOST or HOST@DEVICE (columns of the samples) for the links' curves");
   options.Number("--copies-scale", asked_.copies_scale, 0.01, 100,
                  "rate of the profile's link over the measured link's, e.g. fewer lanes");
@@ -205,12 +211,19 @@ ExitCode FitCommand::Run(Console& console) const {
     WriteProfile(CarryAlone(asked_, console), asked_.out);
     return kExitDone;
   }
-  const SampleSet set = ReadSamples(asked_.samples);
+  const SampleSet set = ReadSamples(asked_.samples, kFitted);
   Say(set.warnings, console);
-  if (asked_.base.empty()) {
-    WriteTransferReport(asked_, FitTransfers(set.samples), console);
-    return kExitDone;
+  try {
+    FitSamples(set, console);
+  } catch (const std::bad_alloc&) {
+    throw UserError(fmt::format("{}: error: memory ended while its {} operations were fitted; give fewer",
+                                fmt::join(set.files, ", "), set.samples.size()));
   }
+  return kExitDone;
+}
+
+void FitCommand::FitSamples(const SampleSet& set, Console& console) const {
+  if (asked_.base.empty()) return WriteTransferReport(asked_, FitTransfers(set.samples), console);
   Machine machine = LoadMachine(asked_.base);
   const bool kernels = HasKernels(asked_, machine);
   std::optional<LinkFit> links;
@@ -224,7 +237,6 @@ ExitCode FitCommand::Run(Console& console) const {
     if (!asked_.report.empty()) WriteTransferReport(asked_, links->transfers, console);
   }
   WriteProfile(std::move(machine), asked_.out);
-  return kExitDone;
 }
 
 }  // namespace

@@ -43,11 +43,14 @@ class MachineCommand : public Command {
 };
 
 void MachineCommand::Declare(Options& options) {
-  options.Text("--chip", chip_, "a chip by name, as rtx-4090; a wrong name lists all").Required();
+  options.Text("--chip", chip_, "a chip by name, as rtx-4090; a wrong name lists all").Required().Offer([] {
+    return NamesOf(MachineChips());
+  });
   options.Texts("--link", links_, "rate to the device, or to it and from it: \"25 GB/s\" (default: the chip's)")
       .SplitAtCommas();
   options.Text("--host-memory", host_memory_, "pinned host memory, as 64GB").Required();
-  options.Text("--like", like_, "profile whose kernel laws hold as fractions of peak and bandwidth");
+  options.Text("--like", like_, "profile whose kernel laws hold as fractions of peak and bandwidth")
+      .Offer(ListMachines);
   options.Text("-o,--output", out_, "profile to write").Required();
 }
 

@@ -81,15 +81,14 @@ std::string AdviceAgainst(const PreparedRun& run, const PointResult& best) {
                      FormatDuration(best.plan.runtime.framework_time));
 }
 
-// Planners that ask for the runtime keep to what PyTorch can carry out, unless another one was named.
-void PlanWhatIsCarried(PreparedRun& run) {
+// As a recording is planned without a scenario: on the runtime of PyTorch's carrier, unless another one was named.
+std::vector<std::string> PlanWhatIsCarried(PreparedRun& run) {
   for (Point& point : run.points) {
-    if (point.use_runtime || point.strategy == nullptr || !point.strategy->reads_runtime) continue;
+    if (point.use_runtime) continue;
     point.use_runtime = true;
-    point.runtime = RuntimeByName("arena");
-    const RecordedStep* const recorded = run.steps[point.step]->source->recorded.get();
-    point.runtime.gaps = recorded != nullptr && recorded->unseen ? CarriedGaps::kSaved : CarriedGaps::kAll;
+    point.runtime = RuntimeByName("torch");
   }
+  return FitTorch(run);
 }
 
 // The scenario with another kind of its recorded step.
@@ -190,10 +189,10 @@ ExitCode PlanCommand::Run(Console& console) const {
   }
   if (!link_.empty()) throw UserError("--link: only for a recorded step; a scenario has the key `link`");
   PreparedRun run = scenarios_.Prepare(console, false);
-  if (!carrier_.empty()) PlanWhatIsCarried(run);
   MustBeOnePlace(run, "plan");
   if (!carrier_.empty()) {
     MustBeRecorded(run);
+    for (const std::string& said : PlanWhatIsCarried(run)) console.err << said << "\n";
     const Document recording = LoadDocument(run.steps[run.points.front().step]->source->choice.graph);
     const auto prepare = [&](const Document& kind, std::size_t number) {
       return number == 0 ? std::move(run) : PreparedKind(scenarios_, kind);

@@ -15,7 +15,9 @@ namespace {
 
 class ProbeCommand : public Command {
  public:
-  void Declare(Options& options) override { options.Text("--device", name_, "cuda:0 and so on").Required(); }
+  void Declare(Options& options) override {
+    options.Text("--device", name_, "cuda:0 and so on").Required().Offer(DeviceWords);
+  }
   void Parse() override { device_ = DeviceByName(name_); }
   ExitCode Run(Console& console) const override;
 

@@ -201,7 +201,7 @@ ExitCode ValidateWith(DeviceBackend& backend, const ValidateAsked& asked, Consol
   const FolderLock lock(asked.out, asked.line);  // given back first: then the folder may be empty
   ValidationJournal journal(asked.out, FactsOf(run, backend.Identity(), options));
   if (asked.resume) options.known = journal.Resume();
-  for (const std::string& less : LimitToFree(run, options.known, backend.FreeBytes())) {
+  for (const std::string& less : LimitToFree(run, options.known, [&] { return backend.FreeBytes(); })) {
     console.err << "warning: " << less << "\n" << std::flush;
   }
   CheckKnown(options.known, run.points, journal);
@@ -219,7 +219,7 @@ void ValidateCommand::Declare(Options& options) {
   ScenarioOptions& scenarios = asked_.scenarios;
   options.Texts("FILE", scenarios.files, "scenario files, unless --torch is given");
   options.Texts("--torch", asked_.torch, "reports of plans that PyTorch carried out: carrier.report(\"report.json\")");
-  options.Text("--device", asked_.device, "device that runs the plans: cpu, or cuda:0 and so on");
+  options.Text("--device", asked_.device, "device that runs the plans: cpu, or cuda:0 and so on").Offer(DeviceWords);
   options.Text("--out", asked_.out, "folder for validation.csv, validation.txt and falsification.csv");
   options.Text("--format", asked_.format, "what goes to standard output").Among({"table", "csv"});
   options.Whole("--steps", asked_.steps, 5, 10000, "the fewest steps measured for each plan");

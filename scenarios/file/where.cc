@@ -110,12 +110,16 @@ void Choose(const std::string& where, Scenario& scenario) {
   const std::size_t equals = where.find('=');
   const std::string name = where.substr(0, equals);
   const SweptAxis* axis = FindByName(Axes(), name);
-  if (axis == nullptr || equals == std::string::npos) {
+  if (axis == nullptr) {
     throw UserError(fmt::format("--where: expected AXIS=VALUE, found '{}'{} (AXIS is one of {})", where,
                                 DidYouMean(name, NamesOf(Axes())), fmt::join(NamesOf(Axes()), ", ")));
   }
-  const std::string value = where.substr(equals + 1);
   const std::vector<std::string> values = axis->values(scenario);
+  if (equals == std::string::npos) {
+    throw UserError(fmt::format("--where: expected {0}=VALUE, found '{0}' ({0} is {1} in {2})", name,
+                                fmt::join(values, ", "), scenario.file));
+  }
+  const std::string value = where.substr(equals + 1);
   axis->keep(scenario, value);
   if (!axis->values(scenario).empty()) return;
   throw UserError(fmt::format("--where: {} is nowhere '{}' in {}{} (it is {})", name, value, scenario.file,

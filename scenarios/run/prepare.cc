@@ -242,6 +242,12 @@ class Preparer {
     return it->second;
   }
 
+  std::vector<const ResultRow*> RowsFrom(std::size_t first) const {
+    std::vector<const ResultRow*> rows;
+    for (std::size_t p = first; p < run_.points.size(); ++p) rows.push_back(&run_.points[p].row);
+    return rows;
+  }
+
   void AddExpectations(std::size_t first) {
     const auto selects = [&](const RowSelector& where) {
       return std::any_of(run_.points.begin() + static_cast<std::ptrdiff_t>(first), run_.points.end(),
@@ -256,10 +262,9 @@ class Preparer {
       } else if (overrides_.Any()) {
         ++run_.unselected;
       } else {
-        messages.push_back(
-            fmt::format("{}:{}:{}: error: this expectation selects no point of the scenario; check "
-                        "network, machine, strategy, batch and memory",
-                        scenario_.file, e.mark.line, e.mark.column));
+        messages.push_back(fmt::format("{}:{}:{}: error: this expectation selects no point of the scenario; {}",
+                                       scenario_.file, e.mark.line, e.mark.column,
+                                       WhyNone(selects(e.where) ? other : e.where, RowsFrom(first))));
       }
     }
     if (!messages.empty()) throw UserError(std::move(messages));

@@ -54,22 +54,6 @@ Scenario ScenarioOf(const RecordingAsked& asked, const PreparedRecording& prepar
   return scenario;
 }
 
-// The runtime torch as it was measured, and within what the recording allows.
-void FitTorch(const RecordedStep& recorded, PreparedRecording& prepared) {
-  const Runtime& torch = RuntimeByName("torch");
-  const bool told = recorded.about.carried_call > 0;
-  for (Point& point : prepared.run.points) {
-    if (!point.use_runtime || (point.runtime != torch && point.runtime != RuntimeByName("torch-saved"))) continue;
-    if (told) point.runtime.framework_time = std::llround(recorded.about.carried_call);
-    if (recorded.unseen) point.runtime.gaps = CarriedGaps::kSaved;
-  }
-  const bool any = std::any_of(prepared.run.points.begin(), prepared.run.points.end(),
-                               [](const Point& point) { return point.runtime.gaps == CarriedGaps::kSaved; });
-  if (any && recorded.unseen) {
-    prepared.said.emplace_back("something wrote tensors outside the recorded calls: only saved tensors leave");
-  }
-}
-
 std::string DifferenceLine(const GpuDifference& difference) {
   std::string line = "on a GPU: " + difference.what;
   const auto add = [&line](Bytes bytes, const char* form) {
@@ -133,8 +117,24 @@ std::string CardText(const CardMemory& memory) {
   return memory.Left() > 0 ? fmt::format("{} leave {}", less, FormatBytes(memory.Left())) : less + " leave nothing";
 }
 
+std::vector<std::string> FitTorch(PreparedRun& run) {
+  const Runtime &torch = RuntimeByName("torch"), &saved = RuntimeByName("torch-saved");
+  std::vector<std::string> said;
+  for (Point& point : run.points) {
+    const RecordedStep* const recorded = run.steps[point.step]->source->recorded.get();
+    const bool carried = point.use_runtime && (point.runtime == torch || point.runtime == saved);
+    if (recorded == nullptr || !carried) continue;
+    if (recorded->about.carried_call > 0) point.runtime.framework_time = std::llround(recorded->about.carried_call);
+    if (!recorded->unseen) continue;
+    point.runtime.gaps = CarriedGaps::kSaved;
+    AddOnce(said, std::string("something wrote tensors outside the recorded calls: only saved tensors leave"));
+  }
+  return said;
+}
+
 PreparedRecording PrepareRecording(const RecordingAsked& asked, const Document& document) {
   PreparedRecording prepared;
+  MustBeOfKind(FileKind::kGraph, document);
   prepared.recorded = ReadRecordedStep(document);
   const double link = LinkRate(asked.link);
   const bool profile = !asked.machine.empty();
@@ -150,7 +150,7 @@ PreparedRecording PrepareRecording(const RecordingAsked& asked, const Document& 
   overrides.runtime = asked.runtime;
   ApplyOverrides(overrides, scenario);
   Prepare(scenario, overrides, prepared.run);
-  FitTorch(*prepared.recorded, prepared);
+  prepared.said = FitTorch(prepared.run);
   prepared.said.push_back("memory: " + CardText(prepared.memory));
   if (!prepared.swaps) {
     prepared.said.emplace_back("no link was measured: nothing is swapped (--link 12GB/s says its rate)");

@@ -43,6 +43,10 @@ bool IsRecording(const Document& document);
 // room for a step.
 PreparedRecording PrepareRecording(const RecordingAsked& asked, const Document& document);
 
+// Of points on the runtime torch: a call costs what the recording measured of its carrier, and what the recording does
+// not see stays on the device. Returns what a user should know.
+std::vector<std::string> FitTorch(PreparedRun& run);
+
 // What is left on `machine` of a card of `memory` ("" = the machine's). UserError: no unit, or nothing is left.
 CardMemory CardMemoryOf(const std::string& memory, double margin, const Machine& machine, const RecordedStep& recorded,
                         bool profile);

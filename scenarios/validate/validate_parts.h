@@ -44,10 +44,12 @@ std::vector<ResultRow> RowsOf(const std::vector<Place>& places);
 // scenario asks for a pool, or for pauses and waits of the host that no device makes.
 void UseArenas(PreparedRun& run);
 
-// Limits the points whose scenario states no memory to what the profile gives of `free` bytes. Points of cases that an
-// earlier run finished keep their limit. `free` below 0: not told, nothing changes.
+// Limits the points whose scenario states no memory to what the profile's pool gives of what is free: of memory beside the
+// device's reserve (DeviceBackend::FreeBytes). Points of cases that an earlier run finished keep their limit. `free`: asked
+// once, if there is such a point; below 0: not told, nothing changes.
 // A sentence for each machine whose points have less than its own.
-std::vector<std::string> LimitToFree(PreparedRun& run, const std::vector<FinishedCase>& known, Bytes free);
+std::vector<std::string> LimitToFree(PreparedRun& run, const std::vector<FinishedCase>& known,
+                                     const std::function<Bytes()>& free);
 
 // ---- The device.
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "hw/text/lists.h"
@@ -56,22 +57,28 @@ std::map<std::size_t, Bytes> LimitsOf(const std::vector<FinishedCase>& known, co
   return limits;
 }
 
+// The reserve is none of what is free.
 Bytes UsableOf(Device device, Bytes free) {
-  device.total_memory = std::max(device.reserve, std::min(device.total_memory, free));
+  device.total_memory = std::min(device.total_memory, device.reserve + free);
   return device.UsableMemory();
 }
 
 }  // namespace
 
-std::vector<std::string> LimitToFree(PreparedRun& run, const std::vector<FinishedCase>& known, Bytes free) {
+std::vector<std::string> LimitToFree(PreparedRun& run, const std::vector<FinishedCase>& known,
+                                     const std::function<Bytes()>& free) {
   std::map<std::size_t, Bytes> limits = LimitsOf(known, run.points);
+  std::optional<Bytes> found;
   std::vector<std::string> said;
   for (Point& point : run.points) {
     if (!point.own_memory) continue;
     const PreparedMachine& machine = *run.machines[point.machine];
     const Bytes own = point.row.memory_limit;
-    const Bytes limit =
-        limits.try_emplace(point.machine, free < 0 ? own : UsableOf(machine.machine.devices[0], free)).first->second;
+    if (limits.count(point.machine) == 0) {
+      if (!found) found = free();
+      limits[point.machine] = *found < 0 ? own : UsableOf(machine.machine.devices[0], *found);
+    }
+    const Bytes limit = limits[point.machine];
     if (limit >= own) continue;
     point.row.memory_limit = point.planned_capacity = limit;
     AddOnce(said, fmt::format("{}: {} of its {} are free, and taken; `memory:` states a limit", machine.label,

@@ -88,10 +88,10 @@ void Reader::ReadGap(const Node& node) {
   GapDecision gap;
   gap.tensor = lines_.FindTensor(reader, "tensor");
   if (reader.Required("action") == nullptr) lines_.MakeBad();
-  // Whoever edits a plan writes so of a map that is to stay, which is the same as no gap.
-  const Node* const action = node.Find("action");
-  const bool keeps = action != nullptr && action->scalar == "keep";
-  if (!keeps) gap.action = static_cast<GapAction>(reader.ChoiceOr("action", GapActionNames(), 0));
+  // Whoever edits a plan writes `keep` of a map that is to stay, which is the same as no gap.
+  const int action = reader.ChoiceOr("action", GapActionWords(), 0);
+  const bool keeps = action == static_cast<int>(GapActionNames().size());
+  if (!keeps) gap.action = static_cast<GapAction>(action);
   gap.after = lines_.Position(reader, "after");
   gap.before = lines_.OpOrNone(reader, "before");
   const bool swap = gap.action == GapAction::kSwap;

@@ -61,6 +61,15 @@ const std::vector<std::string>& GapActionNames() {
   return kNames;
 }
 
+const std::vector<std::string>& GapActionWords() {
+  static const std::vector<std::string> kWords = [] {
+    std::vector<std::string> words = GapActionNames();
+    words.emplace_back("keep");
+    return words;
+  }();
+  return kWords;
+}
+
 std::vector<KeyRow> RuntimeFieldKeys(const char* otherwise) {
   const Runtime usual;
   const auto without = [&](const std::string& own) { return otherwise == nullptr ? own : otherwise; };
@@ -129,7 +138,8 @@ const KeyTable& GapKeys() {
   static const KeyTable kTable{
       .title = "gap",
       .keys = {{"tensor", kAnyText, "required", "the tensor's name in the step (`spillway dump step`)"},
-               {"action", OneOf(GapActionNames()), "required", "what happens to the tensor between two uses"},
+               {"action", OneOf(GapActionWords()), "required",
+                "what happens to the tensor between two uses. keep: it stays, as without the gap"},
                {"after", "the name of an op, or start", "required", "the use that the gap follows"},
                {"before", "the name of an op, or none", "required",
                 "the use that ends the gap: the next one after `after`. none: `after` is the last use, and the tensor "

@@ -35,6 +35,7 @@ const std::vector<std::string>& RuntimeWords(std::string_view key);
 const std::string& RuntimeWord(const Runtime& runtime, std::string_view key);
 
 const std::vector<std::string>& GapActionNames();  // by GapAction
+const std::vector<std::string>& GapActionWords();  // the same, then "keep": of a file's gap that is none
 
 }  // namespace spillway
 

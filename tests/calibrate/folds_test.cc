@@ -1,7 +1,9 @@
 #include "calibrate/fit/folds.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <set>
+#include <string>
 
 using namespace spillway;
 
@@ -108,4 +110,23 @@ TEST_CASE("whole networks and sources are left out, sources only where the other
 TEST_CASE("too few items give no extrapolation") {
   const std::vector<FoldItem> items = Items();
   CHECK(ExtrapolationSplits(std::span(items).first(10)).empty());
+}
+
+TEST_CASE("of many networks bundles are left out, so that the number of fits has an end") {
+  std::vector<FoldItem> items;
+  for (std::int64_t c = 1; c <= 4000; ++c) {
+    items.push_back(FoldItemOf(Convolution(4, c, 3)));
+    items.back().network = "network " + std::to_string(c / 20);
+  }
+  const std::vector<Split> splits = OutsideSplits(items);
+  CHECK(splits.size() <= 40);
+  CHECK(splits.size() > 20);
+  std::set<int> tested;
+  for (const Split& split : splits) {
+    for (const int i : split.test) CHECK(tested.insert(i).second);
+    const std::string& network = items[static_cast<std::size_t>(split.test.front())].network;
+    CHECK(std::none_of(split.train.begin(), split.train.end(),  // left out whole
+                       [&](int i) { return items[static_cast<std::size_t>(i)].network == network; }));
+  }
+  CHECK(tested.size() == items.size());
 }

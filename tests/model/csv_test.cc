@@ -111,6 +111,11 @@ TEST_CASE("a file names itself where memory ends") {
   CHECK_THROWS_WITH(WithinMemory(document, [] { throw std::bad_alloc(); }),
                     "large.csv: error: memory ended while this file of 100 kB was read; give it in parts");
   CHECK_THROWS_WITH(WithinMemory(document, [] { throw UserError("another"); }), "another");
+  // There was no room for the text.
+  const TemporaryFolder folder("csv-memory");
+  const Document unread{folder.Write("u.csv", std::string(2'000, 'x')), {}, {}, {}};
+  CHECK_THROWS_WITH(WithinMemory(unread, [] { throw std::bad_alloc(); }),
+                    Catch::Contains("while this file of 2.00 kB was read"));
 }
 
 TEST_CASE("files that cannot be read say why") {

@@ -61,8 +61,8 @@ TEST_CASE("same_as mistakes are refused") {
   REQUIRE(Contains(error("a.yaml"), "c.yaml:2:10: error: same_as: profiles name each other in a circle"));
   REQUIRE(Contains(error("self.yaml"), "self.yaml:2:10: error: same_as: profiles name each other in a circle"));
   REQUIRE(Contains(error("lost.yaml"), "lost.yaml:2:10: error: same_as: unknown machine 'unti'; did you mean 'unit'?"));
-  REQUIRE(Contains(error("more.yaml"), "more.yaml:3:1: error: unknown key 'devices' in machine profile"));
-  REQUIRE(Contains(error("null.yaml"), "'same_as' in machine profile has no value"));
+  REQUIRE(Contains(error("more.yaml"), "more.yaml:3:1: error: unknown key 'devices' in machine profile with same_as"));
+  REQUIRE(Contains(error("null.yaml"), "null.yaml:2:1: error: 'same_as' in machine profile with same_as has no value"));
   REQUIRE(Contains(error("of_bad.yaml"), "bad.yaml:10:21: error: peak: '10' has no unit"));
 }
 

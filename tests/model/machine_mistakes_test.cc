@@ -28,6 +28,7 @@ TEST_CASE("every wrong figure of a profile is refused") {
       {"    memory: 100 GB", "    memory: 0 GB", "small.yaml:6:13: error: memory: must be more than zero"},
       {"    memory: 100 GB\n", "    memory: 100 GB\n    pinned_limit: 200 GB\n",
        "pinned_limit: exceeds the memory of the host"},
+      {"    memory: 100 GB\n", "    memory: 1 PB\n    pinned_limit: 1 TB\n", "memory: unknown unit 'PB'"},
       {"    memory: 100 GB\n    source: {assumed: test}\n", "    memory: 100 GB\n",
        "missing key 'source' in host 'ram'"},
       {"{published: sheet}", "{published: sheet, guess: x}", "unknown key 'guess' in source"},

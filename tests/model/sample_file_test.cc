@@ -333,6 +333,12 @@ TEST_CASE("round, flags and load are columns of a calibration's rows, and notes 
   CHECK_THAT(ErrorOf(columns + "\nX,relu,forward,1,2,3,,1,,few\n"), Contains("load: expected a number from 0 on"));
 }
 
+TEST_CASE("what one cell says of two axes is told once") {
+  const std::string error = ErrorOf("device,op,pass,n,c,h,w,k,r,pad,median_us\nX,conv,forward,32,64,2,2,64,9,1,3\n");
+  CHECK(error.find("a window of 9 exceeds the padded input of 4") ==
+        error.rfind("a window of 9 exceeds the padded input of 4"));
+}
+
 TEST_CASE("columns of other programs are ignored with a warning") {
   const SampleSet set =
       ParseSamples("device,op,pass,n,c,median_us,medain_us,sm_clock_mhz\nX,relu,forward,1,2,3,x,1980\n", "f.csv");

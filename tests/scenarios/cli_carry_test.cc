@@ -28,15 +28,16 @@ class Carried {
  public:
   Carried() : folder_("carry") { folder_.Write("step.json", kStep); }
   std::string Write(const std::string& name, const std::string& text) { return folder_.Write(name, text); }
+  std::string Path(const std::string& name) const { return folder_.Path(name); }
   Outcome Run(const std::string& strategy, const std::string& network = "{graph: step.json}",
-              const std::string& out = "-") {
+              const std::string& out = "-", const std::string& more = "") {
     const std::string file =
         folder_.Write("s.yaml", "name: carried\nnetwork: " + network +
-                                    "\nmachines: unit\nmemory: 1 MB\nstrategies: " + strategy + "\n");
+                                    "\nmachines: unit\nmemory: 1 MB\nstrategies: " + strategy + "\n" + more);
     return Spillway({"plan", file, "--for", "torch", "-o", out});
   }
-  Json Plan(const std::string& strategy) {
-    const Outcome outcome = Run(strategy);
+  Json Plan(const std::string& strategy, const std::string& more = "") {
+    const Outcome outcome = Run(strategy, "{graph: step.json}", "-", more);
     INFO(outcome.err);
     REQUIRE(outcome.status == 0);
     return Json::parse(outcome.out);
@@ -47,7 +48,8 @@ class Carried {
 };
 
 TEST_CASE("plan --for torch: swaps go out after their last reader and come back before the next") {
-  const Json plan = Carried().Plan("swap-all");
+  // Calls that cost nothing beside their kernels: copies end after the next call.
+  const Json plan = Carried().Plan("swap-all", "runtime: arena\n");
   CHECK(plan["format"] == "spillway-carry");
   CHECK(plan["version"] == 1);
   CHECK(plan["strategy"] == "swap-all");
@@ -202,6 +204,28 @@ TEST_CASE("plan --for torch: the carrier's measured cost of a call is planned wi
   CHECK(Json::parse(dear.out)["step_time_ns"] >= 600'000);
   REQUIRE(free.status == 0);
   CHECK(Json::parse(free.out)["step_time_ns"] < 100'000);
+}
+
+TEST_CASE("plan --for torch: a scenario is planned on the same runtime as its recording alone") {
+  Carried carried;
+  for (const char* cost : {"", "\"carried_call_ns\": 100000"}) {
+    carried.Write("step.json", std::string("{\"format\": \"spillway-step\", \"version\": 2, \"machine\": {") + cost +
+                                   "}, " + std::string(kStep).substr(1));
+    for (const char* strategy : {"swap-all", "recompute-all", "in-core", "best"}) {
+      INFO(strategy << " at " << cost);
+      const Json scenario = carried.Plan(strategy);
+      // On a card 32 MiB go to workspaces of matrix products: the scenario's 1 MB are left.
+      const Outcome alone = Spillway({"plan", carried.Path("step.json"), "--machine", "unit", "--memory", "34554432 B",
+                                      "--margin", "0", "--strategy", strategy, "--for", "torch", "-o", "-"});
+      INFO(alone.err);
+      REQUIRE(alone.status == 0);
+      const Json direct = Json::parse(alone.out);
+      CHECK(scenario["step_time_ns"] == direct["step_time_ns"]);
+      CHECK(scenario["before"] == direct["before"]);
+      // Six calls under the carrier.
+      CHECK(scenario["step_time_ns"] >= (*cost == '\0' ? 6 * 27'000 : 600'000));
+    }
+  }
 }
 
 }  // namespace

@@ -258,4 +258,30 @@ TEST_CASE("what a GPU has not is refused before anything is opened") {
   says({"--threads", "2"}, "--threads: for the CPU device only");
 }
 
+TEST_CASE("without `memory:` a validation has what is free on the GPU, of which the reserve is taken but once") {
+  const GpuFolder f;
+  REQUIRE(Gpu().Calibrate(f.Tiny({})).status == kExitDone);
+  REQUIRE(LoadMachine(f.Profile()).devices[0].reserve == 64 * kMiB);
+  const std::string scenario = f.folder().Write(
+      "free.yaml", "name: real\nnetwork: {file: tiny.yaml, batch: 16}\nmachines: gpu.yaml\nstrategies: in-core\n");
+  for (const Bytes others : {0 * kMiB, 512 * kMiB}) {
+    StandInOptions options = SlowGpu();
+    options.context_bytes += others;
+    Gpu gpu(options);
+    const Outcome outcome = gpu.Validate({scenario, "--steps", "5", "--format", "csv"});
+    INFO(outcome.err);
+    REQUIRE(outcome.status == kExitDone);
+    // Beside the arena there is room for a 64th of the memory.
+    const Bytes left = 2 * kGiB - 64 * kMiB - others - 32 * kMiB;
+    CHECK(RowsOf(outcome.out).back().at("memory_limit_bytes") == std::to_string(left));
+    CHECK_THAT(outcome.err, Catch::Contains(FormatBytes(left) + " of its " + FormatBytes(2 * kGiB - 64 * kMiB) +
+                                            " are free, and taken; `memory:` states a limit"));
+    gpu.CheckClean();
+  }
+  // A limit that the scenario states asks for nothing.
+  Gpu gpu;
+  CHECK_THAT(gpu.Validate({ScenarioIn(f, ""), "--steps", "5", "--strategies", "recompute-all"}).err,
+             !Catch::Contains("are free"));
+}
+
 }  // namespace spillway

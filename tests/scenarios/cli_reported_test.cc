@@ -138,6 +138,8 @@ TEST_CASE("points are told apart by what differs, and one of them is chosen alon
   CHECK(axis.status == 2);
   CHECK_THAT(axis.err, Catch::Contains("did you mean 'usable_memory'?"));
   CHECK(plan(memories, {"--where", "link"}).status == 2);
+  CHECK_THAT(plan(memories, {"--where", "usable_memory"}).err,
+             Catch::Contains("expected usable_memory=VALUE, found 'usable_memory' (usable_memory is 4 GB, 5 GB in "));
 }
 
 TEST_CASE("one network of several, one image of several") {
@@ -254,6 +256,9 @@ TEST_CASE("a gap whose action is edited to keep is no gap") {
   folder.Write("p.yaml", text.replace(swap, 12, "action: keep"));
   const Json rows = RowsOf({"run", scenario, "--plan", plan, "--format", "json"});
   CHECK(rows[0]["feasible"] == 1);
+  folder.Write("p.yaml", text.replace(swap, 12, "action: keap"));
+  CHECK_THAT(Spillway({"run", scenario, "--plan", plan}).err,
+             Catch::Contains("expected one of swap, recompute, keep; did you mean 'keep'?"));
 }
 
 TEST_CASE("a sweep of which some places hold nothing says how many") {
@@ -271,6 +276,8 @@ TEST_CASE("the option --no-timelines leaves traces out of the folder, and all el
   REQUIRE(Spillway({"run", scenario, "--out", folder.Path("without"), "--no-timelines"}).status == 0);
   CHECK(std::filesystem::exists(folder.Path("with/timelines")));
   CHECK_FALSE(std::filesystem::exists(folder.Path("without/timelines")));
+  CHECK_THAT(Spillway({"explain", folder.Path("without"), "--map", "conv1"}).err,
+             Catch::Contains("no timelines/*.trace.json in this folder; a run without --no-timelines writes them"));
   CHECK(folder.Read("without/results.csv") == folder.Read("with/results.csv"));
   CHECK(std::filesystem::exists(folder.Path("without/report.html")));
 }

@@ -42,6 +42,15 @@ expect "$(offers mi spillway run)" "mine.yaml "
 expect "$(offers mi spillway run --plan)" "mine.yaml "
 expect "$(offers ba spillway completion)" "bash "
 expect "$(offers vgg11 spillway show network)" "vgg116 "
+expect "$(offers rtx-40 spillway machine --chip)" "rtx-4090 "
+expect "$(offers p100-power spillway machine --like)" "p100-power8-nvlink1 "
+expect "$(offers p100-power spillway fit --carry)" "p100-power8-nvlink1 "
+expect "$(offers cu spillway validate --device)" "cuda:0 "
+expect "$(offers cp spillway calibrate --device)" "cpu "
+expect "$(offers vgg11 spillway calibrate --networks)" "vgg116 "
+expect "$(offers copies,ho spillway calibrate --groups)" "copies,host "
+expect "$(offers w spillway calibrate --protocol)" "warm "
+expect "$(offers superneu spillway claims)" "superneurons "
 # Each verb with each of its long options, as the program's own help has them.
 for verb in $(offers "" spillway); do
   [[ $verb == -* ]] && continue

@@ -40,6 +40,38 @@ TEST_CASE("the keys that tell a kind of file are its readers', and no other kind
   }
 }
 
+TEST_CASE("no kind of input has the keys that tell files which only this program writes") {
+  for (const std::string& key : KeysOfWritten()) {
+    for (const FileKind kind : kAll) {
+      for (const KeyTable* table : TablesAtRoot(kind)) CHECK(table->Find(key) == nullptr);
+    }
+  }
+}
+
+TEST_CASE("a file that this program wrote is called by its name where another is expected") {
+  const TemporaryFolder folder("written-kinds");
+  const std::string scenario = folder.Write(
+      "s.yaml", "name: s\nnetwork: {zoo: cifar-resnet20, batch: 1}\nmachines: unit\nstrategies: in-core\n");
+  REQUIRE(Spillway({"plan", scenario, "-o", folder.Path("p.yaml")}).status == 0);
+  REQUIRE(Spillway({"run", scenario, "--out", folder.Path("out"), "--no-timelines"}).status == 0);
+  const std::string carried =
+      folder.Write("carry.json", "{\"format\": \"spillway-carry\", \"before\": {}, \"values\": []}");
+  const auto expect = [&](const std::string& file, const char* name) {
+    for (const std::vector<std::string>& words : {std::vector<std::string>{"run", file},
+                                                  {"run", scenario, "--plan", file},
+
+                                                  {"plan", file}}) {
+      const Outcome outcome = Spillway(words);
+      INFO(outcome.err);
+      CHECK(outcome.status == kExitWrongInput);
+      CHECK(Contains(outcome.err, std::string("found a ") + name + ", of which "));
+    }
+  };
+  expect(folder.Path("p.yaml.certificate"), "certificate");
+  expect(folder.Path("out/results.json"), "file of results");
+  expect(carried, "plan for PyTorch");
+}
+
 TEST_CASE("one kind of file in the place of another is one mistake") {
   const TemporaryFolder folder("file-kinds");
   const std::string scenario = folder.Write(

@@ -195,8 +195,20 @@ TEST_CASE("a scenario whose strategies are all planned on the machine itself has
 TEST_CASE("an expectation that selects nothing is a mistake, unless the command line left its point out") {
   const std::string text =
       "name: d\nnetwork: {zoo: cifar-resnet20, batch: [1, 2]}\nmachines: unit\nstrategies: in-core\nexpect:\n";
-  CHECK_THROWS_WITH(PrepareText(text + "  - {batch: 3, keep: 1, source: p}\n"),
-                    Catch::Contains("s.yaml:6:5: error: this expectation selects no point"));
+  CHECK_THROWS_WITH(
+      PrepareText(text + "  - {batch: 3, keep: 1, source: p}\n"),
+      Catch::EndsWith("s.yaml:6:5: error: this expectation selects no point of the scenario; no point has batch 3"));
+  const auto why = [&](const std::string& keys) {
+    return Catch::EndsWith("this expectation selects no point of the scenario; " + keys);
+  };
+  CHECK_THROWS_WITH(PrepareText(text + "  - {machine: unti, batch: 2, keep: 1, source: p}\n"),
+                    why("no point has machine 'unti'; did you mean 'unit'? (unit)"));
+  CHECK_THROWS_WITH(PrepareText(text + "  - {strategy: in-cor, batch: 2, keep: 1, source: p}\n"),
+                    why("no point has strategy 'in-cor'; did you mean 'in-core'? (in-core)"));
+  CHECK_THROWS_WITH(PrepareText(text + "  - {network: resnet20, batch: 2, keep: 1, source: p}\n"),
+                    Catch::Contains("no point has network 'resnet20'"));
+  CHECK_THROWS_WITH(PrepareText(text + "  - {batch: 1, memory: 3 GB, keep: 1, source: p}\n"),
+                    why("no point has memory 3 GB"));
   CHECK_THROWS_AS(PrepareText(text + "  - {batch: 2, ratio: {strategy: pooch, value: 1}, source: p}\n"), UserError);
   Overrides overrides;
   overrides.batch = {1};

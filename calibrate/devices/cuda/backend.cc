@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "calibrate/devices/cuda/bench_plan.h"
+#include "calibrate/devices/cuda/bench_target.h"
 #include "calibrate/devices/cuda/device.h"
 #include "calibrate/devices/cuda/load.h"
 #include "calibrate/devices/cuda/probe.h"
@@ -21,6 +22,10 @@ constexpr double kNumericsTolerance = 1e-4;
 // is up within a fraction of a second (assumed), and what heat does to it then is in the second answer.
 constexpr std::size_t kPaceLaunches = 8;
 constexpr Nanos kPaceWarmUp = 200 * kMillisecond;
+
+// What a session takes beside its arena: code of kernels at their first run, labels and statistics, the rounding of blocks
+// to 2 MiB (assumed).
+constexpr Bytes kMostBeside = 256 * kMiB, kShareBeside = 64;
 
 std::string PlaceOf(const CudaProperties& properties) {
   return fmt::format("on {}, {}", properties.name, SoftwareText(properties));
@@ -170,7 +175,15 @@ Bytes CudaBackend::DeviceBytes() {
   return memory.total - memory.free;
 }
 
-Bytes CudaBackend::FreeBytes() { return Calls().Memory().free; }
+// Libraries are loaded as when a profile's reserve is measured.
+Bytes CudaBackend::FreeBytes() {
+  CudaCalls& calls = Calls();
+  return Told([&] {
+    LoadLibraries(calls);
+    const CudaMemory memory = calls.Memory();
+    return std::max<Bytes>(0, memory.free - std::min(kMostBeside, memory.total / kShareBeside));
+  });
+}
 
 // One thread issues, and another one is beside it.
 double CudaBackend::Room(const Machine& /*profile*/) { return std::max(OnlineCores(), 2); }

@@ -91,6 +91,10 @@ class CudaBenchTarget : public BenchTarget {
   std::map<std::string, LoopResult> host_calls_;
 };
 
+// Runs one op of each library, so that the libraries have taken what they take of the device's memory: with the context,
+// the reserve of a calibrated profile. Throws what `calls` throws.
+void LoadLibraries(CudaCalls& calls);
+
 // Its driver and libraries with their versions, as profiles and messages have them.
 std::string SoftwareText(const CudaProperties& properties);
 

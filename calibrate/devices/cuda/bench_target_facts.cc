@@ -12,25 +12,6 @@
 namespace spillway {
 namespace {
 
-// One op of each library, run once.
-void LoadLibraries(CudaCalls& calls) {
-  constexpr std::int64_t kElements = 1024;
-  constexpr Bytes kBytes = kElements * static_cast<Bytes>(sizeof(float));
-  const OwnedCudaStream stream = NewStream(calls);
-  const OwnedDeviceMemory memory = NewDeviceMemory(calls, 3 * kBytes);
-  calls.Fill(memory.get(), 0, 3 * kBytes, stream.get());
-  void* const reads[] = {memory.get(), memory.get() + kBytes};
-  void* const writes[] = {memory.get() + 2 * kBytes};
-  for (const Launch& launch : {ReluOf(kElements), ProductOf(32)}) {
-    const std::unique_ptr<CudaKernel> kernel = calls.Prepare(CallOf(launch));
-    const OwnedDeviceMemory workspace = NewDeviceMemory(calls, kernel->workspace());
-    const std::size_t operands = launch.kind == OpKind::kLinear ? 2 : 1;
-    kernel->Run(stream.get(),
-                {.reads = std::span(reads).first(operands), .writes = writes, .workspace = workspace.get()});
-    calls.Synchronize(stream.get());
-  }
-}
-
 // Of the device's memory, before anything is measured.
 Bytes TakenByLibraries(CudaCalls& calls) {
   LoadLibraries(calls);
@@ -58,6 +39,24 @@ void SetFigures(const CudaProperties& properties, BenchFacts* facts) {
 }
 
 }  // namespace
+
+void LoadLibraries(CudaCalls& calls) {
+  constexpr std::int64_t kElements = 1024;
+  constexpr Bytes kBytes = kElements * static_cast<Bytes>(sizeof(float));
+  const OwnedCudaStream stream = NewStream(calls);
+  const OwnedDeviceMemory memory = NewDeviceMemory(calls, 3 * kBytes);
+  calls.Fill(memory.get(), 0, 3 * kBytes, stream.get());
+  void* const reads[] = {memory.get(), memory.get() + kBytes};
+  void* const writes[] = {memory.get() + 2 * kBytes};
+  for (const Launch& launch : {ReluOf(kElements), ProductOf(32)}) {
+    const std::unique_ptr<CudaKernel> kernel = calls.Prepare(CallOf(launch));
+    const OwnedDeviceMemory workspace = NewDeviceMemory(calls, kernel->workspace());
+    const std::size_t operands = launch.kind == OpKind::kLinear ? 2 : 1;
+    kernel->Run(stream.get(),
+                {.reads = std::span(reads).first(operands), .writes = writes, .workspace = workspace.get()});
+    calls.Synchronize(stream.get());
+  }
+}
 
 std::string SoftwareText(const CudaProperties& properties) {
   return fmt::format("driver {}, CUDA {}, cuDNN {}, cuBLAS {}", properties.driver, properties.runtime, properties.cudnn,

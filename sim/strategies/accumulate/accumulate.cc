@@ -2,9 +2,9 @@
 // has no out-of-core system: a smaller batch, several times before an update.
 //
 // In how many parts is tried out: fewer parts have larger, more efficient kernels and fewer launches, more parts need less
-// memory, and what is left over may pay for faster algorithms. The numbers of PartsOf are judged by evaluate(); those are
-// left out whose kernels alone take longer than the fastest step found. Where parts are not equal, the smaller ones have a
-// plan of their own.
+// memory, and what is left over may pay for faster algorithms. The numbers of part_counts.h are judged by evaluate(); those
+// are left out whose kernels alone take longer than the fastest step found. Where parts are not equal, the smaller ones
+// have a plan of their own.
 #include "model/step/accumulate.h"
 
 #include <fmt/format.h>
@@ -15,6 +15,7 @@
 
 #include "sim/planning/strategy.h"
 #include "sim/program/step_tables.h"
+#include "sim/strategies/accumulate/part_counts.h"
 #include "sim/strategies/accumulate/repeat_plan.h"
 #include "sim/strategies/strategies.h"
 
@@ -41,17 +42,25 @@ class Accumulator {
         told_(problem.parameters.Number("parts", 0)) {}
 
   Planned Run() {
-    const std::vector<std::int64_t> all = Candidates();
-    for (const std::int64_t parts : all) Try(parts);
-    if (all.empty()) reason_ = fmt::format("parts: the batch of {} is not cut into {}", problem_.step->batch, told_);
-    if (best_) return Named(std::move(*best_), all);
+    const std::vector<std::int64_t> first = Candidates();
+    if (first.empty()) {
+      reason_ = fmt::format("parts: the batch of {} is not cut into {}", problem_.step->batch, told_);
+      return None();
+    }
+    const bool one = first.size() == 1;
+    PartCounts counts(first, one ? first.front() : std::min(problem_.step->batch, kMostParts));
+    while (const auto parts = counts.Next()) counts.Tried(*parts, Try(*parts));
+    return best_ ? Named(std::move(*best_), counts) : None();
+  }
+
+ private:
+  Planned None() const {
     Planned none;
     none.reason = reason_;
     none.plan.runtime = problem_.runtime;
     return none;
   }
 
- private:
   // Ascending. One part is the step as it is.
   std::vector<std::int64_t> Candidates() const {
     const bool alone = problem_.in_parts == nullptr || problem_.step->inference;
@@ -60,15 +69,21 @@ class Accumulator {
     return alone ? std::vector<std::int64_t>{1} : PartsOf(problem_.step->batch, kMostParts);
   }
 
-  void Try(std::int64_t parts) {
+  // The time of the step in so many parts, or what its kernels take where that is no less than the fastest step's;
+  // nullopt: it does not fit.
+  std::optional<Nanos> Try(std::int64_t parts) {
+    tried_.reset();
     if (parts == 1) {
       Judge(parts, *problem_.step, nullptr, problem_.capacity);
-      return;
+      return tried_;
     }
     const StepsInParts::InParts& in = problem_.in_parts->In(parts);
-    if (best_ && beneath_.scope.LeavesNoChoice() && KernelTime(in.all.step) >= best_time_) return;
+    if (best_ && beneath_.scope.LeavesNoChoice()) {
+      if (const Nanos kernels = KernelTime(in.all.step); kernels >= best_time_) return kernels;
+    }
     const bool moves = Judge(parts, in.part, &in, problem_.capacity);
     if (moves) Judge(parts, in.part, &in, problem_.capacity - SumsBytes(in.part));
+    return tried_;
   }
 
   Nanos KernelTime(const TrainingStep& step) const {
@@ -101,13 +116,14 @@ class Accumulator {
     const Evaluation judged = Evaluate(planned.plan, ProblemOf(in == nullptr ? part : in->all.step),
                                        {.verify = false, .bounds = false, .timeline = false});
     if (!judged.feasible) return Refuse(parts, judged.reason) || moves;
+    tried_ = std::min(tried_.value_or(judged.step_time), judged.step_time);
     if (best_ && judged.step_time >= best_time_) return moves;
     best_time_ = judged.step_time;
     best_ = std::move(planned);
     return moves;
   }
 
-  // The last one tried has the most parts, and needs least.
+  // Where none fits, the last one tried has the most parts, and needs least.
   bool Refuse(std::int64_t parts, const std::string& reason) {
     reason_ = parts == 1 ? reason : fmt::format("{}, in {} batch parts", reason, parts);
     return false;
@@ -122,7 +138,7 @@ class Accumulator {
     return problem;
   }
 
-  Planned Named(Planned planned, const std::vector<std::int64_t>& all) const {
+  Planned Named(Planned planned, const PartCounts& counts) const {
     Plan& plan = planned.plan;
     planned.scope = planned.scope.value_or(beneath_.scope);
     planned.scope->accumulate = plan.accumulate;
@@ -130,10 +146,12 @@ class Accumulator {
     plan.strategy = "accumulate" + problem_.parameters.Label();
     plan.capacity = problem_.capacity;
     plan.evaluations = evaluations_;
-    const std::string of = all.size() > 1 ? fmt::format(", the fastest of {}", fmt::join(all, ", ")) : "";
+    const std::vector<std::int64_t> fit = counts.Fitting(), unfit = counts.NotFitting();
+    const std::string of = fit.size() > 1 ? fmt::format(", the fastest of {}", fmt::join(fit, ", ")) : "";
+    const std::string no = unfit.empty() ? "" : fmt::format(", {} not fitting", fmt::join(unfit, ", "));
     const std::string found = plan.search.empty() ? "" : ", each by " + plan.search;
-    plan.search = fmt::format("{} batch part{}{}; {} beneath{}", plan.accumulate, plan.accumulate == 1 ? "" : "s", of,
-                              beneath_.name, found);
+    plan.search = fmt::format("{} batch part{}{}{}; {} beneath{}", plan.accumulate, plan.accumulate == 1 ? "" : "s", of,
+                              no, beneath_.name, found);
     return planned;
   }
 
@@ -143,6 +161,7 @@ class Accumulator {
   std::int64_t evaluations_ = 0;
   std::optional<Planned> best_;
   Nanos best_time_ = 0;
+  std::optional<Nanos> tried_;  // the fastest step in the parts that are being tried
   std::string reason_;
 };
 
