@@ -12,6 +12,7 @@
 
 #include "sim/program/program.h"
 #include "tests/reference_order.h"
+#include "tests/rest_instead.h"
 
 namespace spillway {
 
@@ -63,6 +64,8 @@ class Mutations {
     changed.code.erase(changed.code.begin() + Step(i));
     if (in.opcode == Opcode::kCopy && HostHasIt(i)) {
       GiveSafe("drop", i, changed, "the host still holds what was copied out before");
+    } else if (in.opcode == Opcode::kCopy && MayRestInstead(program_, step_, touches_, i)) {
+      GiveSafe("drop", i, changed, "the value lies on the device between steps, at addresses of its own");
     } else if (in.opcode == Opcode::kHostSync && OrderHolds(changed)) {
       GiveSafe("drop", i, changed, "a barrier of the modelled system, and nothing relies on it");
     } else {

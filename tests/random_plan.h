@@ -63,6 +63,23 @@ inline void AddRandomOpenGaps(const TrainingStep& step, Random& random, Plan& pl
   EraseMistaken(PlanMistake::Where::kGap, step, plan, plan.gaps);
 }
 
+// Lets about half of what outlives the step lie on the host until the next one. It comes back at any moment up to its first
+// use, and leaves at any moment from its last one on.
+inline void AddRandomNextStepGaps(const TrainingStep& step, Random& random, Plan& plan) {
+  const Uses uses(step);
+  const auto last_op = static_cast<OpId>(step.ops.size()) - 1;
+  for (std::size_t t = 0; t < step.tensors.size(); ++t) {
+    const auto tensor = static_cast<TensorId>(t);
+    if (!MayRestOnHost(step, tensor) || random.Below(2) == 0) continue;
+    GapDecision gap{.tensor = tensor, .after = uses.of[t].back(), .before = kNextStep, .reason = ""};
+    gap.in_at = random.Between(0, uses.of[t].front());
+    if (random.Below(3) == 0) gap.leaves_after = random.Between(gap.after, last_op);
+    const OpId writer = LastWriter(step, tensor, last_op);
+    gap.out_after = writer == kNoOp ? gap.after : random.Between(writer, gap.Leaves());
+    plan.gaps.push_back(gap);
+  }
+}
+
 // Entries of a schedule for about half of the gaps that are recomputed, up to two each, at any moment within the gap, and
 // for some values that no op uses any more. Some compute what nobody wants.
 inline void AddRandomEntries(const TrainingStep& step, Random& random, Plan& plan) {

@@ -36,6 +36,11 @@ void AddLeaves(OpId leaves_after, const TrainingStep& step, DumpObject& object) 
   object["leaves_after_id"] = leaves_after;
 }
 
+DumpObject EndName(const GapDecision& gap, const TrainingStep& step) {
+  if (gap.EndsInNextStep()) return kPlanNextStep;
+  return gap.IsOpen() ? DumpObject(kPlanNone) : OpName(step, gap.before);
+}
+
 DumpObject GapObject(const GapDecision& gap, const TrainingStep& step) {
   const bool swap = gap.action == GapAction::kSwap;
   DumpObject object = {{"tensor", step.tensors[Index(gap.tensor)].name},
@@ -43,7 +48,7 @@ DumpObject GapObject(const GapDecision& gap, const TrainingStep& step) {
                        {"action", GapActionNames()[static_cast<std::size_t>(gap.action)]},
                        {"after", OpName(step, gap.after)},
                        {"after_id", gap.after},
-                       {"before", gap.IsOpen() ? "none" : OpName(step, gap.before)},
+                       {"before", EndName(gap, step)},
                        {"before_id", gap.before}};
   if (swap) {
     object["out_after"] = OpName(step, gap.out_after);

@@ -100,13 +100,14 @@ Nanos UploadTime(const StepTables& tables, OpId last, const CopyRate& rate, bool
 // By op: the bytes that no plan can take away from it, its operands and what never moves; without those that it may
 // stream, where it may, and of a forward op, which may run again by another algorithm, without what is gone by then. Sizes
 // as they are: rounding them would make a bound that a finer allocator beats.
-std::vector<Bytes> FixedBytes(const StepTables& tables, PartScope parts) {
+std::vector<Bytes> FixedBytes(const StepTables& tables, const Scope& scope) {
   const TrainingStep& step = *tables.step;
   std::vector<Bytes> change(step.ops.size() + 1, 0);
   for (std::size_t t = 0; t < step.tensors.size(); ++t) {
     const std::vector<OpId>& uses = tables.uses.of[t];
     const Bytes bytes = step.tensors[t].bytes;
-    if (tables.persistent[t]) {
+    const bool leaves = scope.states_leave && MayRestOnHost(step, static_cast<TensorId>(t));
+    if (tables.persistent[t] && !leaves) {
       change.front() += bytes;
     } else if (!step.tensors[t].Traits().may_move && !uses.empty()) {
       for (OpId op = uses.front(); op <= uses.back(); ++op) {
@@ -115,7 +116,7 @@ std::vector<Bytes> FixedBytes(const StepTables& tables, PartScope parts) {
         change[Index(op) + 1] -= bytes;
       }
     } else {
-      const bool may = parts == PartScope::kStreamed && MayStream(step.tensors[t]);
+      const bool may = scope.parts == PartScope::kStreamed && MayStream(step.tensors[t]);
       for (const OpId op : uses) {
         if (may && HasSampleParts(step.ops[Index(op)].kind)) continue;
         change[Index(op)] += bytes;
@@ -195,7 +196,7 @@ class WaysByRow {
         rates_(rates),
         capacity_(capacity),
         scope_(scope),
-        fixed_(FixedBytes(tables, scope.parts)) {
+        fixed_(FixedBytes(tables, scope)) {
     assert(scope.LeavesNoChoice() || menus.size() == tables.launches.size());
     assert(scope.parts == PartScope::kNone || rates.size() == tables.launches.size());
     for (const Launch& launch : tables.launches) usual_.push_back(UsualWays(launch, costs, tables.device));
@@ -266,6 +267,7 @@ BoundProblem BoundProblemOf(const StepTables& tables, const CostModel& costs, co
   problem.capacity = capacity;
   problem.copy_streams = scope.copy_streams;
   problem.in_parts = scope.parts != PartScope::kNone;
+  problem.states_leave = scope.states_leave;
   problem.in_sections = scope.parts == PartScope::kBatch && scope.copy_chunk > 0;
   problem.head = streamed || MayStartEarly(problem, 0) ? 0 : UploadTime(tables, 0, problem.in, false);
   return problem;

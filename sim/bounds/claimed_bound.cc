@@ -21,8 +21,7 @@ KnownBounds BetterOf(const Bounds& in_scope, const Bounds& widest, const Scope& 
     known.binding = kClaimed;
     known.by = claim->how;
   }
-  if (Holds(claim->scope, WidestScope(scope.parts, scope.accumulate, scope.tiles.Any(), scope.managed)))
-    known.widest = std::max(known.widest, claim->time);
+  if (Holds(claim->scope, WidestLike(scope))) known.widest = std::max(known.widest, claim->time);
   return known;
 }
 

@@ -33,8 +33,7 @@ struct KnownBounds {
 inline constexpr const char* kGeneralBounds = "general bounds";
 inline constexpr const char* kClaimed = "strategy";
 
-// `in_scope`: the bounds in `scope`, from which the row was chosen. `widest`: the bounds in the WidestScope with the
-// parts of `scope`.
+// `in_scope`: the bounds in `scope`, from which the row was chosen. `widest`: the bounds in WidestLike(scope).
 KnownBounds BetterOf(const Bounds& in_scope, const Bounds& widest, const Scope& scope,
                      const std::optional<ClaimedBound>& claim);
 

@@ -71,11 +71,12 @@ struct BoundProblem {
   Nanos upload = 0;  // the time to copy the inputs in
   Nanos head = 0;    // the part of it that op 0 waits for
   Bytes capacity = 0;
-  int copy_streams = 2;      // 0: only inputs are copied
-  bool in_parts = false;     // ops may run in parts: copies of some samples start, and are awaited, inside an op
-  bool streamed = false;     // ops may also stream operands with samples, in turns with others: only BestCut uses it
-  bool in_rows = false;      // ops may run in tiles, which may leave out rows that no op reads
-  bool in_sections = false;  // an op in parts may find operands section by section, and starts with the first section
+  int copy_streams = 2;       // 0: only inputs are copied
+  bool in_parts = false;      // ops may run in parts: copies of some samples start, and are awaited, inside an op
+  bool streamed = false;      // ops may also stream operands with samples, in turns with others: only BestCut uses it
+  bool in_rows = false;       // ops may run in tiles, which may leave out rows that no op reads
+  bool states_leave = false;  // what outlives the step may be away before its first use and behind its last one
+  bool in_sections = false;   // an op in parts may find operands section by section, and starts with the first section
 };
 
 // The bound in nanoseconds; 0 if everything fits, or if some op does not fit even with everything else moved out.

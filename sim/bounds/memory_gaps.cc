@@ -36,8 +36,10 @@ Bytes LeastExcess(const BoundProblem& problem, const MemoryNeed& need, OpId op) 
 }
 
 // What does not leave, by op, against the one before it: throughout, or from its first use to its last.
-void AddKept(const Tensor& tensor, const std::vector<OpId>& uses, std::vector<Bytes>& change) {
-  if (tensor.Traits().resident) {
+void AddKept(const BoundProblem& problem, TensorId id, const std::vector<OpId>& uses, std::vector<Bytes>& change) {
+  const Tensor& tensor = problem.step->tensors[Index(id)];
+  const bool leaves = problem.states_leave && MayRestOnHost(*problem.step, id);
+  if (tensor.Traits().resident && !leaves) {
     change.front() += tensor.bytes;
   } else if (!uses.empty()) {
     change[Index(uses.front())] += tensor.bytes;
@@ -52,7 +54,7 @@ std::vector<Bytes> ChangesOf(const BoundProblem& problem, const Uses& all_uses) 
   for (TensorId t = 0; t < static_cast<TensorId>(step.tensors.size()); ++t) {
     const Tensor& tensor = step.tensors[Index(t)];
     const std::vector<OpId>& uses = all_uses.of[Index(t)];
-    AddKept(tensor, uses, change);
+    AddKept(problem, t, uses, change);
     for (std::size_t k = 0; k + 1 < uses.size(); ++k) {
       if (!LeavesForNothing(problem, t, uses[k + 1])) continue;
       change[Index(uses[k]) + 1] -= tensor.bytes;
@@ -92,7 +94,7 @@ std::vector<Bytes> StreamedChangesOf(const BoundProblem& problem, const Uses& al
     if (tensor.Traits().may_move && !tensor.Traits().resident) {
       AddStreamedChanges(problem, all_uses, t, change);
     } else {
-      AddKept(tensor, all_uses.of[Index(t)], change);
+      AddKept(problem, t, all_uses.of[Index(t)], change);
     }
   }
   return change;

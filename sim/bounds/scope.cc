@@ -30,15 +30,27 @@ std::string Scope::Text() const {
   if (parts == PartScope::kStreamed) streams += ", operands streamed";
   if (accumulate > 1) streams += fmt::format(", the step in {} batch parts", accumulate);
   if (managed) streams += ", unified memory";
+  if (states_leave) streams += ", parameters and states on the host between steps";
   if (algorithms == AlgorithmScope::kUsual) return "the library's algorithms as usual, " + streams;
   return fmt::format("{}, {}, {}", algorithms == AlgorithmScope::kAny ? "any algorithm" : "the library's algorithms",
                      workspace >= kMostWorkspace ? "any workspace" : "workspaces up to " + FormatBytes(workspace),
                      streams);
 }
 
-Scope WidestScope(PartScope parts, std::int64_t accumulate, bool tiled, bool managed) {
-  return {AlgorithmScope::kAny, kMostWorkspace, 2, kLeastCopyChunk, parts, tiled ? kAnyTiles : TileCounts{},
-          accumulate,           managed};
+Scope WidestScope(PartScope parts, std::int64_t accumulate, bool tiled, bool managed, bool states_leave) {
+  return {.algorithms = AlgorithmScope::kAny,
+          .workspace = kMostWorkspace,
+          .copy_streams = 2,
+          .copy_chunk = kLeastCopyChunk,
+          .parts = parts,
+          .tiles = tiled ? kAnyTiles : TileCounts{},
+          .accumulate = accumulate,
+          .managed = managed,
+          .states_leave = states_leave};
+}
+
+Scope WidestLike(const Scope& scope) {
+  return WidestScope(scope.parts, scope.accumulate, scope.tiles.Any(), scope.managed, scope.states_leave);
 }
 
 Scope ScopeOf(const Plan& plan) {
@@ -61,6 +73,8 @@ Scope ScopeOf(const Plan& plan) {
   const bool sections =
       std::any_of(plan.gaps.begin(), plan.gaps.end(), [](const GapDecision& gap) { return !gap.samples.IsWhole(); });
   if (sections) scope.copy_chunk = kLeastCopyChunk;
+  scope.states_leave =
+      std::any_of(plan.gaps.begin(), plan.gaps.end(), [](const GapDecision& gap) { return gap.EndsInNextStep(); });
   return scope;
 }
 
@@ -82,7 +96,8 @@ Scope Union(const Scope& a, const Scope& b) {
           std::max(a.parts, b.parts),
           Most(a.tiles, b.tiles),
           std::max(a.accumulate, b.accumulate),
-          a.managed || b.managed};
+          a.managed || b.managed,
+          a.states_leave || b.states_leave};
 }
 
 }  // namespace spillway

@@ -39,6 +39,9 @@ struct Scope {
   std::int64_t accumulate = 1;
   // true: plans in unified memory are included; then the fields on memory and copies do not restrict them.
   bool managed = false;
+  // true: parameters and states may lie on the host between steps (kNextStep), and then take no room before their first
+  // use and behind their last one.
+  bool states_leave = false;
   // True if every op runs as usual.
   bool LeavesNoChoice() const { return algorithms == AlgorithmScope::kUsual && parts == PartScope::kNone; }
   bool operator==(const Scope&) const = default;
@@ -46,9 +49,12 @@ struct Scope {
 };
 
 // All plans of a step that CheckPlan accepts, with that number of micro-batches and that kind of memory. Plans that
-// divide ops are included as `parts` says; `tiled` also includes plans that cut parts further.
+// divide ops are included as `parts` says; `tiled` also includes plans that cut parts further. `states_leave` includes
+// plans with gaps that end in the next step.
 Scope WidestScope(PartScope parts = PartScope::kNone, std::int64_t accumulate = 1, bool tiled = false,
-                  bool managed = false);
+                  bool managed = false, bool states_leave = false);
+// The widest scope with the parts, tiles, micro-batches, memory and states of this one.
+Scope WidestLike(const Scope& scope);
 // The narrowest scope that includes the plan.
 Scope ScopeOf(const Plan& plan);
 // As above, for a plan that was chosen from `from`. If neither `from` nor the plan copies anything but inputs, the

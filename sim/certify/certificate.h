@@ -41,11 +41,13 @@ struct NoRoomCertificate {
   OpId op = kNoOp;
   Bytes capacity = 0;
   Bytes needed = 0;  // its operands, what stays on the device throughout, and the least workspace of any of its ways
+  bool states_leave = false;  // also of plans with gaps that end in the next step; else of all others
 };
 // LeastBytes: the bytes that `op` needs. MostNeeded: the certificate of the op that needs most; it proves something
 // only if needed > capacity. Holds: checks a certificate.
-Bytes LeastBytes(const TrainingStep& step, const CostModel& costs, OpId op, int device = 0);
-NoRoomCertificate MostNeeded(const TrainingStep& step, const CostModel& costs, Bytes capacity, int device = 0);
+Bytes LeastBytes(const TrainingStep& step, const CostModel& costs, OpId op, int device = 0, bool states_leave = false);
+NoRoomCertificate MostNeeded(const TrainingStep& step, const CostModel& costs, Bytes capacity, int device = 0,
+                             bool states_leave = false);
 bool Holds(const TrainingStep& step, const CostModel& costs, const NoRoomCertificate& certificate, int device = 0);
 
 // The text of a certificate file; the certificate of plan.yaml lies next to it as plan.yaml.certificate.

@@ -34,6 +34,7 @@ std::string CertificateToYaml(const BoundCertificate& c, const TrainingStep& ste
     scope += fmt::format(", in_channels: {}, out_channels: {}, rows: {}", in_channels, out_channels, rows);
   }
   if (c.scope.accumulate > 1) scope += fmt::format(", accumulate: {}", c.scope.accumulate);
+  if (c.scope.states_leave) scope += ", states_leave: true";
   std::string text = fmt::format(
       "# No plan in scope takes less than the bound in so much memory: by {}\n"
       "# Checked by `spillway certify`.\n"
@@ -63,6 +64,7 @@ Scope ReadScope(const Node& node, Diagnostics& diagnostics) {
   scope.tiles.out_channels = reader.IntegerOr("out_channels", 1, 1, kMostOf);
   scope.tiles.rows = reader.IntegerOr("rows", 1, 1, kMostOf);
   scope.accumulate = reader.IntegerOr("accumulate", 1, 1, kMostOf);
+  scope.states_leave = reader.BoolOr("states_leave", false);
   reader.Finish();
   return scope;
 }

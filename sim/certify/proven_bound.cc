@@ -38,7 +38,8 @@ class Proof {
         histories_(step.tensors.size()),
         piece_(streamed_ ? LeastTile(step, c_.scope) : c_.scope.copy_chunk) {
     // What is streamed need not be there.
-    const std::vector<Bytes> taken = streamed_ ? std::vector<Bytes>(step.ops.size(), 0) : TakenBytes(step);
+    const std::vector<Bytes> taken =
+        streamed_ ? std::vector<Bytes>(step.ops.size(), 0) : TakenBytes(step, c.scope.states_leave);
     for (std::size_t op = 0; op < step.ops.size(); ++op) {
       const Op& o = step.ops[op];
       least_.emplace_back(ways_.Of(o, c.capacity - taken[op]));
@@ -125,7 +126,8 @@ class Proof {
   void Look(TensorId t) {
     const History& history = histories_[Index(t)];
     const Tensor& tensor = TensorOf(t);
-    if (tensor.Traits().resident) {
+    const bool leaves = c_.scope.states_leave && !history.uses.empty() && history.reads.front();
+    if (tensor.Traits().resident && !leaves) {
       fixed_ += tensor.bytes;
       return;
     }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "model/cost/op_tiles.h"
 #include "sim/certify/certificate.h"
@@ -51,13 +52,34 @@ std::vector<TensorId> OperandsOf(const Op& op) {
   return operands;
 }
 
-Bytes ResidentBytes(const TrainingStep& step) {
-  Bytes bytes = 0;
-  for (const Tensor& tensor : step.tensors) bytes += tensor.Traits().resident ? tensor.bytes : 0;
-  return bytes;
+std::vector<bool> Leaving(const TrainingStep& step, bool states_leave) {
+  return states_leave ? BroughtIn(step) : std::vector<bool>(step.tensors.size(), false);
 }
 
-// With as little workspace as any way of the op takes.
+// By op: the resident bytes that are there, whatever the plan: all that does not leave, and the rest from its first use to
+// its last.
+std::vector<Bytes> ResidentBytes(const TrainingStep& step, const std::vector<bool>& leaves) {
+  const std::size_t ops = step.ops.size();
+  std::vector<std::size_t> first(step.tensors.size(), 0), last(step.tensors.size(), ops);
+  for (std::size_t op = 0; op < ops; ++op) {
+    for (const TensorId t : OperandsOf(step.ops[op])) {
+      if (!leaves[Index(t)]) continue;
+      if (last[Index(t)] == ops) first[Index(t)] = op;
+      last[Index(t)] = op;
+    }
+  }
+  std::vector<Bytes> change(ops + 2, 0);
+  for (std::size_t t = 0; t < first.size(); ++t) {
+    if (!step.tensors[t].Traits().resident) continue;
+    change[first[t]] += step.tensors[t].bytes;
+    change[last[t] + 1] -= step.tensors[t].bytes;
+  }
+  std::partial_sum(change.begin(), change.end(), change.begin());
+  change.resize(ops);
+  return change;
+}
+
+// With as little workspace as any way of the op takes. Operands that are resident are left out.
 Bytes OperandsAndWorkspace(const TrainingStep& step, const CostModel& costs, const Op& op, int device) {
   const Scope widest = WidestScope();
   Bytes bytes = kAnyRoom;
@@ -70,6 +92,16 @@ Bytes OperandsAndWorkspace(const TrainingStep& step, const CostModel& costs, con
 }
 
 }  // namespace
+
+std::vector<bool> BroughtIn(const TrainingStep& step) {
+  std::vector<bool> used(step.tensors.size(), false), read = used;
+  for (const Op& op : step.ops) {
+    for (const TensorId t : op.reads) read[Index(t)] = read[Index(t)] || !used[Index(t)];
+    for (const TensorId t : OperandsOf(op)) used[Index(t)] = true;
+  }
+  for (std::size_t t = 0; t < read.size(); ++t) read[t] = read[t] && step.tensors[t].Traits().resident;
+  return read;
+}
 
 std::vector<Way> Ways::Of(const Launch& launch, Bytes room) {
   std::vector<Way> ways;
@@ -137,15 +169,21 @@ const std::vector<Way>& Ways::InParts(const Launch& launch) {
   return in_parts_.emplace_back(launch, std::move(ways)).second;
 }
 
-std::vector<Bytes> TakenBytes(const TrainingStep& step) {
+std::vector<Bytes> TakenBytes(const TrainingStep& step, bool states_leave) {
   const std::size_t ops = step.ops.size();
-  std::vector<Bytes> taken(ops, ResidentBytes(step)), lying(ops, 0), change(ops + 1, 0);
+  const std::vector<bool> leaves = Leaving(step, states_leave);
+  Bytes always = 0;
+  for (std::size_t t = 0; t < leaves.size(); ++t) {
+    always += step.tensors[t].Traits().resident && !leaves[t] ? step.tensors[t].bytes : 0;
+  }
+  std::vector<Bytes> taken(ops, always), lying(ops, 0), change(ops + 1, 0);
   std::vector<std::size_t> last(step.tensors.size(), ops);
   for (std::size_t op = 0; op < ops; ++op) {
     for (const TensorId t : OperandsOf(step.ops[op])) {
       const Tensor& tensor = step.tensors[Index(t)];
-      taken[op] += tensor.Traits().resident ? 0 : tensor.bytes;
-      if (tensor.Traits().resident || tensor.Traits().may_move) continue;
+      const bool stays = tensor.Traits().resident && !leaves[Index(t)];
+      taken[op] += stays ? 0 : tensor.bytes;
+      if (stays || tensor.Traits().may_move) continue;
       lying[op] -= tensor.bytes;  // counted as an operand
       if (last[Index(t)] == ops) change[op] += tensor.bytes;
       last[Index(t)] = op;
@@ -208,15 +246,18 @@ double LeastCopy(const CostModel& costs, Direction direction, Bytes bytes, Bytes
 
 }  // namespace certifying
 
-Bytes LeastBytes(const TrainingStep& step, const CostModel& costs, OpId op, int device) {
-  return certifying::ResidentBytes(step) + certifying::OperandsAndWorkspace(step, costs, step.ops[Index(op)], device);
+Bytes LeastBytes(const TrainingStep& step, const CostModel& costs, OpId op, int device, bool states_leave) {
+  const std::vector<Bytes> resident = certifying::ResidentBytes(step, certifying::Leaving(step, states_leave));
+  return resident[Index(op)] + certifying::OperandsAndWorkspace(step, costs, step.ops[Index(op)], device);
 }
 
-NoRoomCertificate MostNeeded(const TrainingStep& step, const CostModel& costs, Bytes capacity, int device) {
-  NoRoomCertificate most{.capacity = capacity};
-  const Bytes resident = certifying::ResidentBytes(step);
+NoRoomCertificate MostNeeded(const TrainingStep& step, const CostModel& costs, Bytes capacity, int device,
+                             bool states_leave) {
+  NoRoomCertificate most{.capacity = capacity, .states_leave = states_leave};
+  const std::vector<Bytes> resident = certifying::ResidentBytes(step, certifying::Leaving(step, states_leave));
   for (OpId op = 0; op < static_cast<OpId>(step.ops.size()); ++op) {
-    const Bytes needed = resident + certifying::OperandsAndWorkspace(step, costs, step.ops[Index(op)], device);
+    const Bytes needed =
+        resident[Index(op)] + certifying::OperandsAndWorkspace(step, costs, step.ops[Index(op)], device);
     if (most.op != kNoOp && needed <= most.needed) continue;
     most.op = op;
     most.needed = needed;
@@ -227,7 +268,7 @@ NoRoomCertificate MostNeeded(const TrainingStep& step, const CostModel& costs, B
 bool Holds(const TrainingStep& step, const CostModel& costs, const NoRoomCertificate& certificate, int device) {
   if (certificate.op < 0 || Index(certificate.op) >= step.ops.size()) return false;
   return certificate.needed > certificate.capacity &&
-         LeastBytes(step, costs, certificate.op, device) >= certificate.needed;
+         LeastBytes(step, costs, certificate.op, device, certificate.states_leave) >= certificate.needed;
 }
 
 }  // namespace spillway

@@ -70,8 +70,12 @@ struct History {
   }
 };
 
+// By tensor: whether its value outlives the step on the device, and the first op that uses it reads it. Where states may
+// leave, such a tensor takes no room before that op and behind the last one that uses it.
+std::vector<bool> BroughtIn(const TrainingStep& step);
+
 // By op: the bytes of its operands, and of what stays on the device or never moves while it is wanted.
-std::vector<Bytes> TakenBytes(const TrainingStep& step);
+std::vector<Bytes> TakenBytes(const TrainingStep& step, bool states_leave = false);
 
 // The smallest pieces that a plan of the scope may copy: of what is streamed one sample, in tiles one row of one channel.
 Bytes LeastTile(const TrainingStep& step, const Scope& scope);

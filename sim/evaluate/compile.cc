@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "model/kernels/kernel_form.h"
@@ -19,9 +20,12 @@ constexpr Bytes kNoPrefetching = 1;    // a live limit below everything
 constexpr Bytes kNoGrants = 0;         // a room in which the library takes the least workspace everywhere
 
 // Every map on the host between its forward and its backward uses. Nothing of a map that is swapped is streamed.
-Plan EveryMapSwapped(const StepTables& tables, const std::vector<OpDecision>& ops) {
+// What lies on the host between steps does so here, too.
+Plan EveryMapSwapped(const StepTables& tables, const Plan& of) {
   Plan plan;
-  plan.ops = ops;
+  plan.ops = of.ops;
+  std::copy_if(of.gaps.begin(), of.gaps.end(), std::back_inserter(plan.gaps),
+               [](const GapDecision& gap) { return gap.EndsInNextStep(); });
   for (OpDecision& decision : plan.ops) {
     if (!HasAlgorithms(tables.step->ops[Index(decision.op)].kind)) decision.parts.clear();
     if (decision.parts.empty()) decision.tiles = {};
@@ -43,8 +47,8 @@ Plan EveryMapSwapped(const StepTables& tables, const std::vector<OpDecision>& op
 }
 
 // The arena in which the step runs with every map swapped and brought back no sooner than it is needed.
-Bytes LeastOfSwapAll(const StepTables& tables, const std::vector<OpDecision>& ops) {
-  Lowered lowered = LowerItems(EveryMapSwapped(tables, ops), tables, kNoPrefetching, kNoGrants);
+Bytes LeastOfSwapAll(const StepTables& tables, const Plan& of) {
+  Lowered lowered = LowerItems(EveryMapSwapped(tables, of), tables, kNoPrefetching, kNoGrants);
   return PlaceBuffers(lowered.skeleton, lowered.program, 0);
 }
 
@@ -123,13 +127,27 @@ bool MayCut(const Plan& plan, const StepTables& tables) {
   return std::find(chosen.begin(), chosen.end(), true) != chosen.end();
 }
 
+// Working sets by op, without what is on the host before its first use and behind its last one.
+std::vector<Bytes> SetsOf(const Plan& plan, const StepTables& tables, StepTables::Grants grants) {
+  std::vector<Bytes> sets = tables.WorkingSets(plan.ops, grants);
+  for (const GapDecision& gap : plan.gaps) {
+    if (!gap.EndsInNextStep()) continue;
+    const std::vector<OpId>& uses = tables.uses.of[Index(gap.tensor)];
+    for (std::size_t op = 0; op < sets.size(); ++op) {
+      const bool used = Index(uses.front()) <= op && op <= Index(uses.back());
+      if (!used) sets[op] -= tables.bytes[Index(gap.tensor)];
+    }
+  }
+  return sets;
+}
+
 }  // namespace
 
 CompiledPlan CheckWorkingSets(const Plan& plan, const StepTables& tables, Bytes capacity) {
   const auto fits = [capacity](Bytes bytes) { return bytes <= capacity; };
-  std::vector<Bytes> sets = tables.WorkingSets(plan.ops);
+  std::vector<Bytes> sets = SetsOf(plan, tables, StepTables::Grants::kFull);
   if (std::all_of(sets.begin(), sets.end(), fits)) return {};
-  sets = tables.WorkingSets(plan.ops, StepTables::Grants::kLeast);
+  sets = SetsOf(plan, tables, StepTables::Grants::kLeast);
   const auto largest = std::max_element(sets.begin(), sets.end());
   const Bytes needed = *largest;
   if (needed <= capacity) return {};
@@ -137,7 +155,7 @@ CompiledPlan CheckWorkingSets(const Plan& plan, const StepTables& tables, Bytes 
   return {.reason = fmt::format("working_set: {} needs {} with everything else moved out", NameOfOp(*tables.step, op),
                                 FormatBytes(needed)),
           .worst_op = op,
-          .smallest_limit = std::max(needed, LeastOfSwapAll(tables, plan.ops))};
+          .smallest_limit = std::max(needed, LeastOfSwapAll(tables, plan))};
 }
 
 CompiledPlan CompileWithin(const Plan& plan, const StepTables& tables, Bytes capacity, Bytes room) {

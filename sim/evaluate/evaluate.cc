@@ -60,8 +60,7 @@ class Evaluator {
     const Scope decided = options_.scope ? ScopeOf(plan_, *options_.scope) : ScopeOf(plan_);
     result_.scope = options_.scope ? Union(*options_.scope, decided) : decided;
     result_.bounds = oracle_.BoundsIn(result_.scope);
-    result_.widest = oracle_.BoundsIn(
-        WidestScope(result_.scope.parts, plan_.accumulate, result_.scope.tiles.Any(), result_.scope.managed));
+    result_.widest = oracle_.BoundsIn(WidestLike(result_.scope));
     // What holds for all plans holds for these; the programs look at different boundaries.
     result_.bounds.memory = std::max(result_.bounds.memory, result_.widest.memory);
     result_.bounds.instant = std::max(result_.bounds.instant, result_.widest.instant);

@@ -19,6 +19,7 @@ std::string OpNotCarried(const OpDecision& decision, const TrainingStep& step) {
 std::string GapNotCarried(CarriedGaps gaps, const GapDecision& gap, const TrainingStep& step) {
   const std::string& name = step.tensors[Index(gap.tensor)].name;
   if (!gap.samples.IsWhole()) return fmt::format("a section of '{}' is swapped", name);
+  if (gap.EndsInNextStep()) return fmt::format("'{}' lies on the host between steps", name);
   if (MayCarryGap(gaps, step, gap.after, gap.before)) return "";
   const std::string from = gap.after == kNoOp ? "the start" : OpName(step, gap.after);
   if (gap.IsOpen()) return fmt::format("'{}' stays after its last use {}", name, from);

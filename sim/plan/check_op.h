@@ -1,5 +1,5 @@
-// The checks of CheckPlan (plan.h) beyond single gaps: what a plan may say of one op, of entries that recompute, of
-// streamed operands, of fused ops, and of sections.
+// The checks of CheckPlan (plan.h) beyond single gaps within a step: what a plan may say of gaps that end in the next
+// step, of one op, of entries that recompute, of streamed operands, of fused ops, and of sections.
 #ifndef SPILLWAY_SIM_PLAN_CHECK_OP_H_
 #define SPILLWAY_SIM_PLAN_CHECK_OP_H_
 
@@ -20,6 +20,11 @@ OpId LastWriterUntil(OpId until, TensorId tensor, const TrainingStep& step, cons
 
 // By tensor: the first op after forward that writes it, or anything that it is made from; kNoOp: none does.
 std::vector<OpId> FirstChanges(const TrainingStep& step);
+
+// What is wrong with a gap that ends in the next step (kNextStep): its tensor does not outlive the step, or does not begin
+// with what the step before left; the gap does not begin at the last use; moments that it cannot have. REQUIRES: the
+// tensor and the ops that it names are the step's. `uses`: of the step.
+std::vector<std::string> NextStepMistakes(const GapDecision& gap, const TrainingStep& step, const Uses& uses);
 
 // Entries of a schedule that compute nothing missing, what is unfinished, or what leaves behind its gap. `uses`: of the
 // step.

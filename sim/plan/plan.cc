@@ -4,6 +4,8 @@
 #include <map>
 #include <optional>
 
+#include "hw/text/lists.h"
+
 namespace spillway {
 
 namespace {
@@ -66,6 +68,18 @@ OpId Uses::Previous(TensorId tensor, OpId op) const {
   const std::vector<OpId>& uses = of[Index(tensor)];
   const auto next = std::lower_bound(uses.begin(), uses.end(), op);
   return next == uses.begin() ? kNoOp : *std::prev(next);
+}
+
+OpId FirstUse(const TrainingStep& step, TensorId tensor) {
+  const auto uses = [tensor](const Op& op) { return Contains(op.reads, tensor) || Contains(op.writes, tensor); };
+  const auto first = std::find_if(step.ops.begin(), step.ops.end(), uses);
+  return first == step.ops.end() ? kNoOp : static_cast<OpId>(first - step.ops.begin());
+}
+
+bool MayRestOnHost(const TrainingStep& step, TensorId tensor) {
+  if (!step.tensors[Index(tensor)].Traits().resident) return false;
+  const OpId first = FirstUse(step, tensor);
+  return first != kNoOp && Contains(step.ops[Index(first)].reads, tensor);
 }
 
 MapGap ForwardBackwardGap(const TrainingStep& step, const Uses& uses, TensorId map) {

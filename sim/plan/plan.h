@@ -37,6 +37,8 @@ struct SampleRange {
   bool operator==(const SampleRange&) const = default;
 };
 
+constexpr OpId kNextStep = -2;  // GapDecision::before
+
 // The decision on one gap of one tensor. Example: feature map X is written by op 2, read by op 3 and read again by
 // backward op 30. {tensor X, after 3, before 30, kSwap, out_after 2, in_at 27}: the swap-out starts when op 2 is done,
 // the device memory is free once op 3 and the swap-out are done, and the swap-in is issued just before op 27.
@@ -48,6 +50,10 @@ struct GapDecision {
   //   kRecompute  it stays until op `leaves_after` and is dropped; a later rerun that reads it recomputes it
   //   kSwap       it also goes to the host, and each later rerun that reads it copies it in for itself; no `in_at`
   // Without such a decision the device drops the tensor after its last use.
+  // kNextStep: the gap goes on until the tensor's first use in the next step. It is for values that outlive the step
+  // (MayRestOnHost) and kSwap alone. Each step then begins with the tensor on the host: it is copied in for its first use,
+  // and leaves after its last one. It is copied out only if the step writes it. Reruns of later ops copy it in for
+  // themselves, as above.
   OpId before = kNoOp;
   GapAction action = GapAction::kSwap;
   // kSwap: the swap-out may start when this op is done: last writer <= out_after <= Leaves(). The input lies on the
@@ -56,7 +62,7 @@ struct GapDecision {
   // kSwap: the op before which the swap-in is issued: Leaves() < in_at <= before. Swap-ins with the same in_at are
   // issued in the order of Plan::gaps. An arena runtime takes in_at as the earliest moment: it issues the swap-in as
   // soon as there is room from then on, and before `before` at the latest. A pool runtime issues the swap-in at in_at,
-  // even without room.
+  // even without room. With kNextStep, in_at is an op from the first one to the tensor's first use.
   OpId in_at = kNoOp;
   // kRecompute. true: the recomputed tensor stays until its last use. false: it is freed right after `before` and
   // recomputed again for later uses.
@@ -75,7 +81,9 @@ struct GapDecision {
   OpId leaves_after = kNoOp;
   // The last op for which the tensor is on the device.
   OpId Leaves() const { return leaves_after == kNoOp ? after : leaves_after; }
-  bool IsOpen() const { return before == kNoOp; }
+  bool IsOpen() const { return before < 0; }  // no later op of this step ends it
+  bool EndsInNextStep() const { return before == kNextStep; }
+  bool ComesBack() const { return before != kNoOp; }  // for a use, in this step or the next one
   bool operator==(const GapDecision&) const = default;
 };
 
@@ -188,6 +196,12 @@ struct Uses {
   std::vector<std::vector<OpId>> writers;  // by tensor: forward ops that write it, in order
 };
 
+// The first op that uses the tensor; kNoOp: none does.
+OpId FirstUse(const TrainingStep& step, TensorId tensor);
+// Whether the tensor may lie on the host between steps (kNextStep): its value outlives the step on the device, and the
+// first use reads it. (The input lies on the host anyway.)
+bool MayRestOnHost(const TrainingStep& step, TensorId tensor);
+
 // The gap to which the classes keep, swap and recompute refer: from a map's last forward use to its first backward use.
 // `after` is kNoOp for an input that only backward reads. {kNoOp, kNoOp}: backward never uses the map. The input has
 // such a gap too; a swap there needs no swap-out, because the host holds the input.
@@ -208,7 +222,8 @@ std::vector<std::optional<GapAction>> MapActions(const Plan& plan, const Trainin
 // A mistake in a plan, written by a strategy or by a user. Mistakes are:
 //   - gaps that are not between consecutive uses, positions out of order, two decisions on one gap
 //   - gaps with an open end that do not begin at the last use, or that name a moment of a copy back
-//   - decisions on tensors that never move (parameters, optimizer state, auxiliary)
+//   - gaps to the next step of values that do not outlive the step
+//   - other decisions on tensors that never move (parameters, optimizer state, auxiliary)
 //   - recomputation of a tensor that no forward op computes; schedule entries that compute nothing missing
 //   - swap-outs that start while another decision keeps the tensor off the device, or after the tensor has left
 //   - parts of an op that cannot be divided, or that are not the whole batch
@@ -230,8 +245,8 @@ std::vector<std::string> CheckPlan(const Plan& plan, const TrainingStep& step);
 //     - {tensor: conv2a, action: swap, after: "bn2a:forward", before: "bn2a:backward", reason: "..."}
 //
 // `out_after` defaults to `after`, `in_at` to `before`, `keep_result` and `keep_passed` to true, `leaves_after` to
-// none, `samples` to all (`samples: [0, 64]` names a section); the position `start` is kNoOp, and so is `before: none`. Reading checks every
-// name, then FindMistakes, and throws UserError with all mistakes at once. ParsePlan(PlanToYaml(p)) == p for every plan
+// none, `samples` to all (`samples: [0, 64]` names a section); the position `start` is kNoOp, and so is `before: none`.
+// `before: next_step` is kNextStep; `in_at` then defaults to the tensor's first use. Reading checks every name, then FindMistakes, and throws UserError with all mistakes at once. ParsePlan(PlanToYaml(p)) == p for every plan
 // without mistakes.
 std::string PlanToYaml(const Plan& plan, const TrainingStep& step);
 Plan LoadPlan(const std::string& path, const TrainingStep& step);

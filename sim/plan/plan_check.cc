@@ -45,6 +45,7 @@ class Checker {
 
   void CheckHead();
   void CheckGap(const GapDecision& gap);
+  void CheckOnce(const GapDecision& gap);
   bool CheckEnds(const GapDecision& gap);
   bool CheckWritten(const GapDecision& gap);
   void CheckSwap(const GapDecision& gap);
@@ -86,9 +87,13 @@ void Checker::CheckHead() {
 
 void Checker::CheckGap(const GapDecision& gap) {
   if (gap.tensor < 0 || Index(gap.tensor) >= step_.tensors.size()) return Say("no such tensor");
-  const bool ops = Reaches(gap.after) && Reaches(gap.before) && Reaches(gap.out_after) && Reaches(gap.in_at);
-  if (!ops || !Reaches(gap.leaves_after)) {
+  const bool ends = Reaches(gap.after) && (gap.EndsInNextStep() || Reaches(gap.before));
+  if (!ends || !Reaches(gap.out_after) || !Reaches(gap.in_at) || !Reaches(gap.leaves_after)) {
     return Say(fmt::format("tensor '{}': no such op", TensorName(gap.tensor)));
+  }
+  if (gap.EndsInNextStep()) {
+    for (const std::string& mistake : NextStepMistakes(gap, step_, uses_)) Say(mistake);
+    return CheckOnce(gap);
   }
   const TensorClass use = step_.tensors[Index(gap.tensor)].use;
   if (!TraitsOf(use).may_move) {
@@ -96,16 +101,19 @@ void Checker::CheckGap(const GapDecision& gap) {
                            TensorClassName(use)));
   }
   if (!CheckEnds(gap)) return;
-  if (gap.samples.IsWhole() && !gaps_seen_.emplace(gap.tensor, gap.before).second) {
-    Say(fmt::format("a second decision on the gap of tensor '{}' {}", TensorName(gap.tensor),
-                    gap.IsOpen() ? "behind its last use" : "before " + OpName(gap.before)));
-  }
+  CheckOnce(gap);
   if (!CheckLeaves(gap) || (gap.IsOpen() && !CheckOpen(gap))) return;
   if (gap.action == GapAction::kSwap) {
     CheckSwap(gap);
   } else {
     CheckRecompute(gap);
   }
+}
+
+void Checker::CheckOnce(const GapDecision& gap) {
+  if (!gap.samples.IsWhole() || gaps_seen_.emplace(gap.tensor, gap.before).second) return;
+  Say(fmt::format("a second decision on the gap of tensor '{}' {}", TensorName(gap.tensor),
+                  gap.IsOpen() ? "behind its last use" : "before " + OpName(gap.before)));
 }
 
 // `after` and `before` are consecutive uses; only the input has a gap before its first one.

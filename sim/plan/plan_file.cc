@@ -93,10 +93,12 @@ void Reader::ReadGap(const Node& node) {
   const bool keeps = action != nullptr && action->scalar == "keep";
   if (!keeps) gap.action = static_cast<GapAction>(reader.ChoiceOr("action", GapActionNames(), 0));
   gap.after = lines_.Position(reader, "after");
-  gap.before = lines_.OpOrNone(reader, "before");
+  gap.before = lines_.GapEnd(reader, "before");
   const bool swap = gap.action == GapAction::kSwap;
   gap.out_after = lines_.PositionOr(reader, "out_after", swap ? gap.after : kNoOp);
-  gap.in_at = lines_.PositionOr(reader, "in_at", swap ? gap.before : kNoOp);
+  const bool known = gap.tensor != kNoTensor;
+  const OpId end = gap.EndsInNextStep() && known ? FirstUse(step_, gap.tensor) : gap.before;
+  gap.in_at = lines_.PositionOr(reader, "in_at", swap ? end : kNoOp);
   gap.keep_result = reader.BoolOr("keep_result", true);
   gap.keep_passed = reader.BoolOr("keep_passed", true);
   gap.leaves_after = lines_.LeavesAfter(reader);

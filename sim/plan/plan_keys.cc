@@ -131,13 +131,15 @@ const KeyTable& GapKeys() {
       .keys = {{"tensor", kAnyText, "required", "the tensor's name in the step (`spillway dump step`)"},
                {"action", OneOf(GapActionNames()), "required", "what happens to the tensor between two uses"},
                {"after", "the name of an op, or start", "required", "the use that the gap follows"},
-               {"before", "the name of an op, or none", "required",
+               {"before", "the name of an op, none or next_step", "required",
                 "the use that ends the gap: the next one after `after`. none: `after` is the last use, and the tensor "
-                "stays until `leaves_after`, for recomputations of later ops' operands"},
+                "stays until `leaves_after`, for recomputations of later ops' operands. next_step: `after` is the "
+                "last use of a parameter or state, which lies on the host until its first use in the next step"},
                {"out_after", "the name of an op, or start", "as `after`",
                 "swap: the copy to the host may start when this op is done"},
                {"in_at", "the name of an op, or start", "as `before`",
-                "swap: the copy back is issued just before this op, or later if there is no memory yet"},
+                "swap: the copy back is issued just before this op, or later if there is no memory yet. With "
+                "next_step: an op up to the tensor's first use, by default that one"},
                {"keep_result", kTrueOrFalse, "true", "recompute: the result stays until its last use"},
                {"keep_passed", kTrueOrFalse, "true",
                 "recompute: the result stays, too, if it was computed on the way to another tensor"},
@@ -148,7 +150,9 @@ const KeyTable& GapKeys() {
                 "swap: a section of the batch that is swapped alone. Other samples stay, or have decisions of their "
                 "own. Arenas only"},
                {"reason", kAnyText, "none", "the reason, for readers; nothing depends on the text"}},
-      .note = "A tensor that no gap names stays on the device. Each gap is listed once, and parameters never move."};
+      .note =
+          "A tensor that no gap names stays on the device. Each gap is listed once, and parameters move "
+          "only between steps."};
   return kTable;
 }
 

@@ -14,8 +14,9 @@
 namespace spillway {
 
 constexpr std::int64_t kAnyInteger = std::numeric_limits<std::int64_t>::max();
-constexpr const char* kPlanStart = "start";  // the position kNoOp: before the first op
-constexpr const char* kPlanNone = "none";    // GapDecision::before kNoOp: no use ends the gap
+constexpr const char* kPlanStart = "start";         // the position kNoOp: before the first op
+constexpr const char* kPlanNone = "none";           // GapDecision::before kNoOp: no use ends the gap
+constexpr const char* kPlanNextStep = "next_step";  // GapDecision::before kNextStep
 
 const KeyTable& PlanKeys();
 const KeyTable& GapKeys();

@@ -33,9 +33,10 @@ OpId PlanLines::Position(MapReader& reader, std::string_view key) {
   return FindOp(reader, key);
 }
 
-OpId PlanLines::OpOrNone(MapReader& reader, std::string_view key) {
+OpId PlanLines::GapEnd(MapReader& reader, std::string_view key) {
   const Node* value = reader.Optional(key);
   if (value != nullptr && value->IsScalar() && value->scalar == kPlanNone) return kNoOp;
+  if (value != nullptr && value->IsScalar() && value->scalar == kPlanNextStep) return kNextStep;
   return FindOp(reader, key);
 }
 

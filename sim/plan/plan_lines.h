@@ -27,7 +27,7 @@ class PlanLines {
   TensorId FindTensor(MapReader& reader, std::string_view key) { return Lookup(reader, key, tensors_, "tensor"); }
   OpId FindOp(MapReader& reader, std::string_view key) { return Lookup(reader, key, ops_, "op"); }
   OpId Position(MapReader& reader, std::string_view key);  // an op, or `start`, which is kNoOp
-  OpId OpOrNone(MapReader& reader, std::string_view key);  // an op, or "none" for kNoOp
+  OpId GapEnd(MapReader& reader, std::string_view key);    // an op, "none" for kNoOp, or "next_step" for kNextStep
   OpId PositionOr(MapReader& reader, std::string_view key, OpId fallback);
   OpId LeavesAfter(MapReader& reader);
   // The tensors of a list of names; empty without the key.

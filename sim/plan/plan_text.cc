@@ -95,14 +95,19 @@ std::string LeavesAfter(OpId op, const TrainingStep& step) {
   return op == kNoOp ? "" : ", leaves_after: " + OpName(step, op);
 }
 
+std::string EndName(const GapDecision& gap, const TrainingStep& step) {
+  if (gap.EndsInNextStep()) return kPlanNextStep;
+  return gap.IsOpen() ? kPlanNone : OpName(step, gap.before);
+}
+
 std::string Line(const GapDecision& gap, const TrainingStep& step) {
   std::string line =
       fmt::format("  - {{tensor: {}, action: {}, after: {}, before: {}", Quoted(step.tensors[Index(gap.tensor)].name),
-                  GapActionNames()[static_cast<std::size_t>(gap.action)], OpName(step, gap.after),
-                  gap.IsOpen() ? kPlanNone : OpName(step, gap.before));
+                  GapActionNames()[static_cast<std::size_t>(gap.action)], OpName(step, gap.after), EndName(gap, step));
   if (gap.action == GapAction::kSwap) {
     if (gap.out_after != gap.after) line += ", out_after: " + OpName(step, gap.out_after);
-    if (gap.in_at != gap.before) line += ", in_at: " + OpName(step, gap.in_at);
+    const OpId usual = gap.EndsInNextStep() ? FirstUse(step, gap.tensor) : gap.before;
+    if (gap.in_at != usual) line += ", in_at: " + OpName(step, gap.in_at);
   }
   if (!gap.keep_result) line += ", keep_result: false";
   if (!gap.keep_passed) line += ", keep_passed: false";

@@ -55,6 +55,8 @@ std::vector<Violation> Verify(const Program& program, const TrainingStep* step, 
   if (!report.empty()) return report.Take();
   const verifying::HappensBefore before(program);
   verifying::CheckAccesses(program, step, lifetimes, before, report);
+  std::vector<verifying::RestingTensor> resting;
+  if (step != nullptr) resting = verifying::FindResting(program, *step, lifetimes);
   switch (program.memory) {
     case ProgramMemory::kArena:
       verifying::CheckArena(program, lifetimes, before, report);
@@ -63,9 +65,10 @@ std::vector<Violation> Verify(const Program& program, const TrainingStep* step, 
       verifying::CheckPool(program, before, report);
       break;
     case ProgramMemory::kCounted:
-      verifying::CheckCounted(program, capacity, report);
+      verifying::CheckCounted(program, capacity, resting, report);
       break;
   }
+  if (program.memory != ProgramMemory::kCounted) verifying::CheckBetweenSteps(program, resting, lifetimes, report);
   if (step != nullptr && !program.boxes.empty()) verifying::CheckSections(program, *step, report);
   verifying::CheckContents(program, step, report);
   if (step != nullptr) verifying::CheckOps(program, *step, before, report);

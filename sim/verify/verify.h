@@ -9,7 +9,7 @@
 // The first word of a message:
 //   structure   an index out of range, an instruction on a stream that cannot run it, a copy larger than its buffers
 //   clause N    of sim/program/program.h: 2 events, 3 kAlloc and kFree, 4 order of accesses, 5 addresses in the arena,
-//               5b counted bytes, 6 order of allocations in a pool, 9 sections
+//               5b counted bytes, 6 order of allocations in a pool, 9 sections, 10 values between steps
 //   contents    a read of a buffer that holds nothing yet
 //   step        an op missing, repeated or out of order, a wrong operand, a stale or premature value of a tensor, a
 //               part of an op that its boxes or its launch do not make, a sum that lacks a part

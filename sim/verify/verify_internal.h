@@ -84,9 +84,19 @@ void CheckAccesses(const Program& program, const TrainingStep* step, const Lifet
                    const HappensBefore& before, Report& report);
 // Clause 5: buffers that share addresses are live one after the other.
 void CheckArena(const Program& program, const Lifetimes& lifetimes, const HappensBefore& before, Report& report);
+// A tensor whose value lies on the device between steps: its buffer that is allocated first, and the one that is freed
+// last.
+struct RestingTensor {
+  BufferId first = kNoBuffer, last = kNoBuffer;
+};
+std::vector<RestingTensor> FindResting(const Program& program, const TrainingStep& step, const Lifetimes& lifetimes);
+// Clause 10, of an arena and a pool: nothing else has these bytes between steps.
+void CheckBetweenSteps(const Program& program, const std::vector<RestingTensor>& resting, const Lifetimes& lifetimes,
+                       Report& report);
 // Clause 5b: every kAlloc and kFree of a device is on its one compute stream, and bytes are whole blocks. In list order no
-// more than `capacity` bytes are allocated at once; 0: without limit.
-void CheckCounted(const Program& program, Bytes capacity, Report& report);
+// more than `capacity` bytes are out at once; 0: without limit. Clause 10: bytes that hold a value between steps are out
+// from the beginning to the end.
+void CheckCounted(const Program& program, Bytes capacity, const std::vector<RestingTensor>& resting, Report& report);
 // Clause 6: a kAlloc on a copy stream starts after every earlier kFree of the device's compute streams has ended.
 void CheckPool(const Program& program, const HappensBefore& before, Report& report);
 // Rule "contents"; with `step` also the values of operands, rule "step". The pass follows list order. If clause 4

@@ -231,12 +231,17 @@ void CheckArena(const Program& program, const Lifetimes& lifetimes, const Happen
   }
 }
 
-void CheckCounted(const Program& program, Bytes capacity, Report& report) {
+void CheckCounted(const Program& program, Bytes capacity, const std::vector<RestingTensor>& resting, Report& report) {
   struct Device {
     StreamId stream = kMaxStreams;  // of its first kAlloc
     Bytes out = 0;
   };
   std::map<std::int16_t, Device> devices;
+  std::vector<bool> out_at_start(program.buffers.size(), false), out_at_end = out_at_start;
+  for (const auto& [first, last] : resting) {
+    out_at_start[first] = out_at_end[last] = true;
+    devices[program.buffers[first].place].out += program.buffers[first].bytes;
+  }
   for (InstructionIndex i = 0; i < program.code.size(); ++i) {
     const Instruction& in = program.code[i];
     if (in.opcode != Opcode::kAlloc && in.opcode != Opcode::kFree) continue;
@@ -246,8 +251,10 @@ void CheckCounted(const Program& program, Bytes capacity, Report& report) {
     if (program.streams[in.stream].kind != StreamKind::kCompute || in.stream != device.stream) {
       report.Add("clause 5b", i, in.arg, "counted memory is allocated and freed on the device's one compute stream");
     }
-    device.out += in.opcode == Opcode::kAlloc ? buffer.bytes : -buffer.bytes;
-    if (in.opcode == Opcode::kFree) continue;
+    const bool alloc = in.opcode == Opcode::kAlloc;
+    if (alloc && !out_at_start[in.arg]) device.out += buffer.bytes;
+    if (!alloc && !out_at_end[in.arg]) device.out -= buffer.bytes;
+    if (!alloc) continue;
     if (buffer.bytes % kAllocationUnit != 0) {
       report.Add("clause 5b", i, in.arg, fmt::format("{} bytes are no whole blocks", buffer.bytes));
     }

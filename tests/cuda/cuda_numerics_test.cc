@@ -82,6 +82,18 @@ TEST_CASE("random plans train as in core, on all runtimes that execute") {
   }
 }
 
+TEST_CASE("parameters and states that lie on the host between steps train as in core") {
+  Random random(31);
+  for (const SmallNetwork& entry : kNetworks) {
+    const CpuCase c(entry.build(), StepOptionsByName(entry.options));
+    const Trained reference = Train(c, c.InCore().program, {.iterations = kIterations});
+    Plan plan = RandomPlan(c.step, {}, 20, random);
+    AddRandomNextStepGaps(c.step, random, plan);
+    INFO(entry.name);
+    CheckSame(c, reference, ProvenProgram(c, plan), 1 + random.Below(1000));
+  }
+}
+
 TEST_CASE("ops in parts, streamed or not, train as on the CPU device in the same parts") {
   Random random(23);
   for (const SmallNetwork& entry : kNetworks) {

@@ -185,6 +185,13 @@ TEST_CASE("plan --for torch: what cannot be carried out is not planned, and refu
   const Outcome row = Spillway({"run", scenario, "--plan", plan, "--runtime", "torch"});
   CHECK(row.out.find("not_carried: the runtime cannot obey: 'w.d' leaves between 'a:back' and 'u'") !=
         std::string::npos);
+  const std::string rests = carried.Write("r.yaml",
+                                          "network: two layers\nbatch: 1\ngaps:\n  - {tensor: w, action: swap, after: "
+                                          "u, before: next_step}\n");
+  const Outcome refused = Spillway({"run", scenario, "--plan", rests, "--runtime", "torch"});
+  CHECK(refused.out.find("not_carried: the runtime cannot obey: 'w' lies on the host between steps") !=
+        std::string::npos);
+  CHECK(Spillway({"run", scenario, "--plan", rests}).status == 0);
 }
 
 TEST_CASE("plan --for torch: the carrier's measured cost of a call is planned with, and may say not to") {

@@ -21,14 +21,14 @@ Bounds BoundsOf(const TrainingStep& step, Bytes capacity, int copy_streams = 2,
 }
 
 // Like tensors in turn: each is written, rests for one op and is read. Made by no forward op, they can only be swapped.
-//   per tensor: make (1 ns), rest (`rest` ns, over the gap), use (1 ns)
-TrainingStep Resting(int tensors, Bytes bytes, Nanos rest) {
+//   per tensor: make (`make` ns), rest (`rest` ns, over the gap), use (1 ns)
+TrainingStep Resting(int tensors, Bytes bytes, Nanos rest, Nanos make = 1) {
   HandStep b;
   for (int i = 0; i < tensors; ++i) {
     const std::string number = std::to_string(i);
     const TensorId t = b.Tensor("g" + number, TensorClass::kGradient, bytes);
     const TensorId other = b.Tensor("w" + number, TensorClass::kGradient, 60);
-    b.Op("make" + number, Pass::kBackward, 1, {}, {t});
+    b.Op("make" + number, Pass::kBackward, make, {}, {t});
     b.Op("rest" + number, Pass::kBackward, rest, {}, {other});
     b.Op("use" + number, Pass::kBackward, 1, {t}, {});
   }
@@ -129,6 +129,15 @@ TEST_CASE("a tensor that cannot be recomputed leaves and returns around the peak
   CHECK(BoundsOf(Resting(1, 100, 50), 120).memory == 1 + 40 + 50 + 40 + 1);
 }
 
+TEST_CASE("in parts, copies out may start with the op that makes the bytes, and end inside the one that uses them") {
+  // As above with a making of 20. Whole, it comes before the copies, and the use behind them. In parts, samples that are
+  // made go out while others are made, and the use begins with samples that are back.
+  const TrainingStep step = Resting(1, 100, 5, 20);
+  CHECK(BoundsOf(step, 120).memory == 20 + 40 + 5 + 40 + 1);
+  const Machine machine = HandMachine();
+  CHECK(LowerBounds(step, CostModel(machine), 120, {.parts = PartScope::kBatch}).memory == 40 + 5 + 40);
+}
+
 TEST_CASE("one copy stream takes both directions in turn") {
   // Four tensors lack 40 bytes each: 160 bytes out and 160 in. The peak alone asks for 1 + 40 + 5 + 40 + (1 + 3 x 7).
   const TrainingStep step = Resting(4, 100, 5);
@@ -172,6 +181,22 @@ TEST_CASE("parameters are there all the time, other tensors from first to last u
   step.tensors.push_back(HandTensor("unused", TensorClass::kParameter, 100));
   step.tensors.push_back(HandTensor("unused too", TensorClass::kGradient, 5000));
   CHECK(BoundsOf(step, 127, 2, HandMachine(1000)).memory == 26);
+}
+
+TEST_CASE("where states may leave, a parameter takes room from its first use to its last one") {
+  // 100 bytes that f2 and f3 read, ops of 400, capacity 122: 8 bytes are missing under f3, which m1 alone can give, and 10
+  // under b3 if the parameter is still there.
+  TrainingStep step = MakeChain({.data = 0, .forward = 400, .backward = 400});
+  step.tensors.push_back(HandTensor("weight", TensorClass::kParameter, 100));
+  for (const std::size_t op : {1, 2}) step.ops[op].reads.push_back(static_cast<TensorId>(step.tensors.size() - 1));
+  const Machine machine = HandMachine(1000);
+  CHECK(BoundsOf(step, 122, 2, machine).memory == 2400 + 400);
+  CHECK(LowerBounds(step, CostModel(machine), 122, {.states_leave = true}).memory == 2400 + 320);
+  CHECK(LowerBounds(step, CostModel(machine), 130, {.states_leave = true}).memory == 2400);
+  // What is written before it is read stays: nothing of it is there from the step before.
+  step.ops[1].writes.push_back(step.ops[1].reads.back());
+  step.ops[1].reads.pop_back();
+  CHECK(LowerBounds(step, CostModel(machine), 122, {.states_leave = true}).memory == 2400 + 400);
 }
 
 TEST_CASE("the workspace that an op wants counts while it runs") {

@@ -55,6 +55,41 @@ inline std::string DrawnText(std::uint64_t seed, std::int32_t ops = 6, const Dra
   return text + "]}";
 }
 
+// A drawn recording of two values that stay on the device, two or three forward ops, one or two backward ops and updates in
+// place of one or both values. Ops read these values and earlier results at will.
+inline std::string DrawnStatesText(std::uint64_t seed) {
+  Random random(seed);
+  const std::int32_t forward = random.Between(2, 3), ops = forward + random.Between(1, 2);
+  const auto bytes = [&random] { return kAllocationUnit * random.Between(1, 3); };
+  std::string text = fmt::format(
+      R"({{"graph": "drawn", "source": {{"assumed": "drawn"}}, "error": 0, "values": [{{"id": "w0", "bytes": {}}}, {{"id": "w1", "bytes": {}}}], "nodes": [)",
+      bytes(), bytes());
+  for (std::int32_t n = 0; n < ops; ++n) {
+    std::vector<std::string> deps;
+    if (n > 0)
+      deps.push_back(fmt::format(
+          "" v {} "", n - 1));
+    if (n > 1 && random.Below(2) == 0)
+      deps.push_back(fmt::format(
+          "" v {} "", random.Below(static_cast<std::uint32_t>(n - 1))));
+    for (const char* value : {"" w0 "", "" w1 ""}) {
+      if (random.Below(3) == 0) deps.emplace_back(value);
+    }
+    text +=
+        fmt::format(R"({}{{"id": "n{}", "op": "x"{}, {}, "deps": [{}], "results": [{{"id": "v{}", "bytes": {}}}]}})",
+                    n > 0 ? ", " : "", n, n >= forward ? ", " pass ": " backward "" : "",
+                    DrawnTime(random, n < forward), fmt::join(deps, ", "), n, bytes());
+  }
+  const std::uint32_t updated = 1 + random.Below(3);  // a bit each
+  for (int k = 0; k < 2; ++k) {
+    if ((updated >> k & 1) == 0) continue;
+    text += fmt::format(
+        R"(, {{"id": "u{0}", "op": "u", "pass": "update", {1}, "deps": ["w{0}", "v{2}"], "results": [{{"id": "new{0}", "in_place": "w{0}"}}]}})",
+        k, DrawnTime(random, false), ops - 1);
+  }
+  return text + "]}";
+}
+
 struct DrawnRecording {
   DrawnRecording(const std::string& text, const Runtime& runtime)
       : recorded(ReadRecordedStep(ParseDocument(text, "drawn.json"))), costs(machine, {}, recorded) {

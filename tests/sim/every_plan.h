@@ -110,10 +110,9 @@ inline std::vector<std::vector<GapDecision>> ChoicesForMaps(const TrainingStep& 
   return options;
 }
 
-// Calls visit(plan) for every combination, the in-core plan first.
+// Calls visit(plan) for every combination of one option, or none, of each list; the plan without any first.
 template <typename Visit>
-void ForEachPlan(const TrainingStep& step, Choices choices, Visit visit) {
-  const std::vector<std::vector<GapDecision>> options = ChoicesForMaps(step, choices);
+void ForEachCombination(const TrainingStep& step, const std::vector<std::vector<GapDecision>>& options, Visit visit) {
   std::vector<std::size_t> chosen(options.size(), 0);  // 0 = nothing
   for (;;) {
     Plan plan = EmptyPlan(step);
@@ -126,6 +125,12 @@ void ForEachPlan(const TrainingStep& step, Choices choices, Visit visit) {
     if (m == options.size()) return;
     ++chosen[m];
   }
+}
+
+// Calls visit(plan) for every combination, the in-core plan first.
+template <typename Visit>
+void ForEachPlan(const TrainingStep& step, Choices choices, Visit visit) {
+  ForEachCombination(step, ChoicesForMaps(step, choices), visit);
 }
 
 // Its operands need not be on the device, so that it may do with less memory than what is compared with here.

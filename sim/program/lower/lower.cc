@@ -11,11 +11,18 @@ namespace spillway {
 
 namespace {
 
+bool IsSwappedIn(const GapDecision& gap) { return gap.action == GapAction::kSwap && gap.ComesBack(); }
+
+// The first op before which the gap's swap-in may be issued.
+OpId FirstIssue(const GapDecision& gap) {
+  return gap.EndsInNextStep() ? gap.in_at : std::max(gap.in_at, gap.Leaves() + 1);
+}
+
 std::vector<OpId> PlannedIssueTimes(const Plan& plan, OpId never) {
   std::vector<OpId> issue;
   issue.reserve(plan.gaps.size());
   for (const GapDecision& gap : plan.gaps) {
-    issue.push_back(gap.action == GapAction::kSwap && !gap.IsOpen() ? gap.in_at : never);
+    issue.push_back(IsSwappedIn(gap) ? gap.in_at : never);
   }
   return issue;
 }
@@ -35,8 +42,7 @@ std::vector<OpId> IssueTimesWithin(Bytes limit, const Plan& plan, const StepTabl
   std::vector<OpId> issue(plan.gaps.size(), never);
   std::vector<std::uint32_t> order;
   for (std::uint32_t g = 0; g < plan.gaps.size(); ++g) {
-    const GapDecision& gap = plan.gaps[g];
-    if (gap.action == GapAction::kSwap && !gap.IsOpen() && needed_at[g] != kNoOp) order.push_back(g);
+    if (IsSwappedIn(plan.gaps[g]) && needed_at[g] != kNoOp) order.push_back(g);
   }
   std::stable_sort(order.begin(), order.end(),
                    [&](std::uint32_t a, std::uint32_t b) { return needed_at[a] < needed_at[b]; });
@@ -44,7 +50,7 @@ std::vector<OpId> IssueTimesWithin(Bytes limit, const Plan& plan, const StepTabl
   for (const std::uint32_t g : order) {
     const GapDecision& gap = plan.gaps[g];
     const Bytes bytes = RoundToUnit(MovedBytes(gap, tables.step->tensors[Index(gap.tensor)]));
-    const OpId earliest = std::max({gap.in_at, gap.Leaves() + 1, previous});
+    const OpId earliest = std::max(FirstIssue(gap), previous);
     OpId at = needed_at[g];
     while (at > earliest && (limit == 0 || live[Index(at - 1)] + bytes <= limit)) live[Index(--at)] += bytes;
     issue[g] = previous = at;
@@ -53,17 +59,19 @@ std::vector<OpId> IssueTimesWithin(Bytes limit, const Plan& plan, const StepTabl
 }
 
 // The ops [first, end) at which a swap-in may be wanted: from the first op before which anything is brought back, by
-// copy or recomputation, to the last use of a swapped tensor. Empty: nothing is swapped.
+// copy or recomputation, to the last use of a swapped tensor; to the first use of one that begins the step on the host.
+// Empty: nothing is swapped.
 struct OpRange {
   OpId first = 0, end = 0;
 };
 OpRange OpsOfSwapIns(const Plan& plan, const StepTables& tables) {
   OpRange range{tables.step->first_backward, 0};  // where layers begin to fetch what they saved
   for (const GapDecision& gap : plan.gaps) {
-    if (gap.IsOpen()) continue;  // what it holds or copies in is for recomputations
+    if (!gap.ComesBack()) continue;  // what it holds or copies in is for recomputations
     const bool swap = gap.action == GapAction::kSwap;
     range.first = std::min(range.first, swap ? gap.in_at : gap.before);
-    if (swap) range.end = std::max(range.end, tables.last_use[Index(gap.tensor)] + 1);
+    const std::vector<OpId>& uses = tables.uses.of[Index(gap.tensor)];
+    if (swap) range.end = std::max(range.end, (gap.EndsInNextStep() ? uses.front() : uses.back()) + 1);
   }
   for (const Recomputation& entry : plan.recompute) range.first = std::min(range.first, entry.before);
   return range;

@@ -59,7 +59,7 @@ void WalkInput::FindStays() {
 
 // Fused ops find a tensor that one of them uses next on the device throughout: it does not leave between them.
 bool WalkInput::StaysForGroup(OpId leaves_after, OpId next) const {
-  return next != kNoOp && next < launches.EndOfGroup(leaves_after);
+  return next >= 0 && next < launches.EndOfGroup(leaves_after);
 }
 
 OpId WalkInput::EndOfUnit(OpId op) const {
@@ -76,6 +76,12 @@ PlanWalk::PlanWalk(const Plan& plan, const StepTables& tables, Bytes room)
       state{.tensors = std::vector<TensorState>(tables.step->tensors.size())} {
   out.items.Reserve(in.step.ops.size() * 6);
   for (const TensorId t : tables.inputs) state[t].host_valid = true;
+  for (std::uint32_t g = 0; g < plan.gaps.size(); ++g) {
+    const GapDecision& gap = plan.gaps[g];
+    if (!gap.EndsInNextStep()) continue;
+    state[gap.tensor].host_valid = true;  // the gap of the step before, which is the same
+    state[gap.tensor].gap = g;
+  }
 }
 
 }  // namespace spillway

@@ -65,7 +65,8 @@ struct WalkOutput {
 };
 
 struct PlanWalk {
-  // Before the first op: nothing is on the device, the input is on the host.
+  // Before the first op: nothing is on the device; the input is on the host, and so is what a gap to the next step left
+  // there.
   PlanWalk(const Plan& plan, const StepTables& tables, Bytes room);
   PlanWalk(const PlanWalk&) = delete;
 

@@ -42,12 +42,13 @@ void CopyOut(PlanWalk& w, const GapDecision& gap) {
 // and frees. The stream that copies out would come to the free behind all copies that were issued in the meantime.
 void Evict(PlanWalk& w, const GapDecision& gap) {
   if (SectionedTensor* const sections = w.state.SectionsOf(gap.tensor)) return EvictSections(w, *sections, gap);
-  if (gap.action == GapAction::kRecompute || w.in.TensorOf(gap.tensor).Traits().on_host) {
+  TensorState& at = w.state[gap.tensor];
+  const bool unchanged = gap.EndsInNextStep() && at.host_valid && at.copy_out == 0;  // no op has written it
+  if (unchanged || gap.action == GapAction::kRecompute || w.in.TensorOf(gap.tensor).Traits().on_host) {
     return FreeTensor(w, gap.tensor);
   }
   const bool began_before = gap.leaves_after != kNoOp && gap.out_after < gap.leaves_after;
   CopyOut(w, gap);
-  TensorState& at = w.state[gap.tensor];
   FreeBehindCopy(w, at.device, began_before ? kComputeStream : w.in.out_stream, at.copy_out);
   at.device = kNoBuffer;
 }

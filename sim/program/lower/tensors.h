@@ -33,7 +33,7 @@ bool SwapInGap(PlanWalk& w, std::uint32_t gap);
 // Copies out the gap's tensor, or section, if it is on the device.
 void CopyOut(PlanWalk& w, const GapDecision& gap);
 // Takes the tensor off the device for its gap. Copies nothing if the gap recomputes, or if the host has the master
-// copy. REQUIRES: a tensor in one piece is on the device.
+// copy, or the value that the step began with and no op has changed. REQUIRES: a tensor in one piece is on the device.
 void Evict(PlanWalk& w, const GapDecision& gap);
 void FreeTensor(PlanWalk& w, TensorId tensor);
 // Notes that the tensor gets a new value: its copy on the host is stale.

@@ -100,7 +100,7 @@ void LeaveOps(PlanWalk& w, OpId first, OpId end) {
 LowerWalk::LowerWalk(const Plan& plan, const StepTables& tables, Bytes room) : walk_(plan, tables, room) {
   FindSections(walk_);
   for (TensorId t = 0; Index(t) < tables.persistent.size(); ++t) {
-    if (tables.persistent[Index(t)]) AllocateTensor(walk_, t);
+    if (tables.persistent[Index(t)] && !walk_.state[t].host_valid) AllocateTensor(walk_, t);
   }
   if (plan.runtime.workspaces == Workspaces::kHeld) HoldWorkspaces(walk_);
   OpenGaps(walk_, kNoOp);
@@ -145,7 +145,8 @@ Lowered LowerWalk::TakeItems() {
 void LowerWalk::IssueSwapIns(OpId op) {
   for (const std::uint32_t g : swap_ins_before_[op]) {
     const GapDecision& gap = walk_.in.Gap(g);
-    const bool streamed = walk_.in.Streams(gap.before, gap.tensor);  // the op brings it in, part by part
+    const bool streamed =
+        !gap.EndsInNextStep() && walk_.in.Streams(gap.before, gap.tensor);  // the op brings it in, part by part
     if (!streamed && SwapInGap(walk_, g)) walk_.out.needed_at[g] = op;
   }
 }
