@@ -59,33 +59,32 @@ inline std::string DrawnText(std::uint64_t seed, std::int32_t ops = 6, const Dra
 // place of one or both values. Ops read these values and earlier results at will.
 inline std::string DrawnStatesText(std::uint64_t seed) {
   Random random(seed);
-  const std::int32_t forward = random.Between(2, 3), ops = forward + random.Between(1, 2);
   const auto bytes = [&random] { return kAllocationUnit * random.Between(1, 3); };
-  std::string text = fmt::format(
-      R"({{"graph": "drawn", "source": {{"assumed": "drawn"}}, "error": 0, "values": [{{"id": "w0", "bytes": {}}}, {{"id": "w1", "bytes": {}}}], "nodes": [)",
-      bytes(), bytes());
+  const auto quoted = [](const std::string& name) { return '"' + name + '"'; };
+  std::string text = R"({"graph": "drawn", "source": {"assumed": "drawn"}, "error": 0, "values": [)";
+  text += fmt::format(R"({{"id": "w0", "bytes": {}}}, )", bytes());
+  text += fmt::format(R"({{"id": "w1", "bytes": {}}}], "nodes": [)", bytes());
+  const std::int32_t forward = random.Between(2, 3), ops = forward + random.Between(1, 2);
   for (std::int32_t n = 0; n < ops; ++n) {
     std::vector<std::string> deps;
-    if (n > 0)
-      deps.push_back(fmt::format(
-          "" v {} "", n - 1));
-    if (n > 1 && random.Below(2) == 0)
-      deps.push_back(fmt::format(
-          "" v {} "", random.Below(static_cast<std::uint32_t>(n - 1))));
-    for (const char* value : {"" w0 "", "" w1 ""}) {
-      if (random.Below(3) == 0) deps.emplace_back(value);
+    if (n > 0) deps.push_back(quoted(fmt::format("v{}", n - 1)));
+    const bool another = n > 1 && random.Below(2) == 0;
+    if (another) deps.push_back(quoted(fmt::format("v{}", random.Between(0, n - 2))));
+    for (const char* value : {"w0", "w1"}) {
+      if (random.Below(3) == 0) deps.push_back(quoted(value));
     }
-    text +=
-        fmt::format(R"({}{{"id": "n{}", "op": "x"{}, {}, "deps": [{}], "results": [{{"id": "v{}", "bytes": {}}}]}})",
-                    n > 0 ? ", " : "", n, n >= forward ? ", " pass ": " backward "" : "",
-                    DrawnTime(random, n < forward), fmt::join(deps, ", "), n, bytes());
+    text += fmt::format(R"({}{{"id": "n{}", "op": "x"{}, )", n > 0 ? ", " : "", n,
+                        n >= forward ? R"(, "pass": "backward")" : "");
+    text += DrawnTime(random, n < forward);
+    text += fmt::format(R"(, "deps": [{}], "results": [{{"id": "v{}", "bytes": {}}}]}})", fmt::join(deps, ", "), n,
+                        bytes());
   }
   const std::uint32_t updated = 1 + random.Below(3);  // a bit each
-  for (int k = 0; k < 2; ++k) {
+  for (std::uint32_t k = 0; k < 2; ++k) {
     if ((updated >> k & 1) == 0) continue;
-    text += fmt::format(
-        R"(, {{"id": "u{0}", "op": "u", "pass": "update", {1}, "deps": ["w{0}", "v{2}"], "results": [{{"id": "new{0}", "in_place": "w{0}"}}]}})",
-        k, DrawnTime(random, false), ops - 1);
+    text += fmt::format(R"(, {{"id": "u{0}", "op": "u", "pass": "update", {1}, "deps": ["w{0}", "v{2}"], )", k,
+                        DrawnTime(random, false), ops - 1);
+    text += fmt::format(R"("results": [{{"id": "new{0}", "in_place": "w{0}"}}]}})", k);
   }
   return text + "]}";
 }
