@@ -184,19 +184,19 @@ TEST_CASE("parameters are there all the time, other tensors from first to last u
 }
 
 TEST_CASE("where states may leave, a parameter takes room from its first use to its last one") {
-  // 100 bytes that f2 and f3 read, ops of 400, capacity 122: 8 bytes are missing under f3, which m1 alone can give, and 10
-  // under b3 if the parameter is still there.
-  TrainingStep step = MakeChain({.data = 0, .forward = 400, .backward = 400});
+  // 100 bytes that f2 and f3 read, capacity 129: 1 byte is missing under f3, which m1 alone can give, and 3 under b3 if the
+  // parameter is still there: 24 + 0.1 x 4 = 24.4, 24 + 0.3 x 4 = 25.2.
+  TrainingStep step = MakeChain({.data = 0});
   step.tensors.push_back(HandTensor("weight", TensorClass::kParameter, 100));
   for (const std::size_t op : {1, 2}) step.ops[op].reads.push_back(static_cast<TensorId>(step.tensors.size() - 1));
   const Machine machine = HandMachine(1000);
-  CHECK(BoundsOf(step, 122, 2, machine).memory == 2400 + 400);
-  CHECK(LowerBounds(step, CostModel(machine), 122, {.states_leave = true}).memory == 2400 + 320);
-  CHECK(LowerBounds(step, CostModel(machine), 130, {.states_leave = true}).memory == 2400);
+  CHECK(BoundsOf(step, 129, 2, machine).memory == 26);
+  CHECK(LowerBounds(step, CostModel(machine), 129, {.states_leave = true}).memory == 25);
+  CHECK(LowerBounds(step, CostModel(machine), 130, {.states_leave = true}).memory == 24);
   // What is written before it is read stays: nothing of it is there from the step before.
   step.ops[1].writes.push_back(step.ops[1].reads.back());
   step.ops[1].reads.pop_back();
-  CHECK(LowerBounds(step, CostModel(machine), 122, {.states_leave = true}).memory == 2400 + 400);
+  CHECK(LowerBounds(step, CostModel(machine), 129, {.states_leave = true}).memory == 26);
 }
 
 TEST_CASE("the workspace that an op wants counts while it runs") {

@@ -82,7 +82,7 @@ void CheckBounds(const DrawnRecording& r, Bytes capacity, Nanos optimum, Random&
 
 TEST_CASE("with values that rest on the host, no bound is above the exact optimum and no plan below it") {
   Figures figures;
-  for (std::uint64_t seed = 1; seed <= Cases<std::uint64_t>(12, 300); ++seed) {
+  for (std::uint64_t seed = 1; seed <= Cases<std::uint64_t>(60, 600); ++seed) {
     const DrawnRecording r(DrawnStatesText(seed), Live());
     Random random(seed);
     for (Bytes units = 3; units <= 12; ++units) {
@@ -99,8 +99,8 @@ TEST_CASE("with values that rest on the host, no bound is above the exact optimu
   }
   INFO(figures.cases << " cases, " << figures.plans << " plans, reached " << figures.reached << ", binding "
                      << figures.binding << ", too high in another scope " << figures.too_high);
-  CHECK(figures.cases > Cases(12, 300));
-  CHECK(figures.plans > 100 * figures.cases);
+  CHECK(figures.cases > Cases(30, 300));
+  CHECK(figures.plans > 20 * figures.cases);
   CHECK(figures.reached > figures.cases / 4);
   CHECK(figures.binding > 0);
   CHECK(figures.too_high > 0);
@@ -121,7 +121,7 @@ TEST_CASE("what does not fit is certified apart for plans whose states rest on t
     NoRoomCertificate wrong = MostNeeded(step, r.costs, stays - 1);
     CHECK(Holds(step, r.costs, wrong));
     wrong.states_leave = true;
-    CHECK(Holds(step, r.costs, wrong) == (needed == stays));
+    if (needed < stays) CHECK_FALSE(Holds(step, r.costs, wrong));
     Random random(seed);
     for (int k = 0; k < 30; ++k) {
       Plan plan = RandomPlan(step, Live(), 80, random);
