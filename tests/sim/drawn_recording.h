@@ -55,16 +55,16 @@ inline std::string DrawnText(std::uint64_t seed, std::int32_t ops = 6, const Dra
   return text + "]}";
 }
 
-// A drawn recording of two values that stay on the device, two or three forward ops, one or two backward ops and updates in
-// place of one or both values. Ops read these values and earlier results at will.
+// A drawn recording of two values that stay on the device, three forward ops, two backward ops and updates in place of one
+// or both values. Ops read these values and earlier results at will.
 inline std::string DrawnStatesText(std::uint64_t seed) {
   Random random(seed);
-  const auto bytes = [&random] { return kAllocationUnit * random.Between(1, 3); };
+  const auto bytes = [&random](std::int32_t most) { return kAllocationUnit * random.Between(1, most); };
   const auto quoted = [](const std::string& name) { return '"' + name + '"'; };
   std::string text = R"({"graph": "drawn", "source": {"assumed": "drawn"}, "error": 0, "values": [)";
-  text += fmt::format(R"({{"id": "w0", "bytes": {}}}, )", bytes());
-  text += fmt::format(R"({{"id": "w1", "bytes": {}}}], "nodes": [)", bytes());
-  const std::int32_t forward = random.Between(2, 3), ops = forward + random.Between(1, 2);
+  text += fmt::format(R"({{"id": "w0", "bytes": {}}}, )", bytes(2));
+  text += fmt::format(R"({{"id": "w1", "bytes": {}}}], "nodes": [)", bytes(2));
+  const std::int32_t forward = 3, ops = 5;
   for (std::int32_t n = 0; n < ops; ++n) {
     std::vector<std::string> deps;
     if (n > 0) deps.push_back(quoted(fmt::format("v{}", n - 1)));
@@ -77,7 +77,7 @@ inline std::string DrawnStatesText(std::uint64_t seed) {
                         n >= forward ? R"(, "pass": "backward")" : "");
     text += DrawnTime(random, n < forward);
     text += fmt::format(R"(, "deps": [{}], "results": [{{"id": "v{}", "bytes": {}}}]}})", fmt::join(deps, ", "), n,
-                        bytes());
+                        bytes(4));
   }
   const std::uint32_t updated = 1 + random.Below(3);  // a bit each
   for (std::uint32_t k = 0; k < 2; ++k) {
