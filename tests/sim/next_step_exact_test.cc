@@ -41,8 +41,8 @@ std::vector<std::vector<GapDecision>> Options(const TrainingStep& step) {
 }
 
 struct Figures {
-  int cases = 0, reached = 0;     // plans as fast as the optimum of all schedules
-  int binding = 0, too_high = 0;  // bounds above the work; those of another scope that are above the optimum
+  int cases = 0, reached = 0;  // plans as fast as the optimum of all schedules
+  int binding = 0;             // bounds above the work
   int plans = 0;
 };
 
@@ -72,7 +72,6 @@ void CheckBounds(const DrawnRecording& r, Bytes capacity, Nanos optimum, Random&
   CHECK(LowerBounds(r.step(), r.costs, capacity, WidestScope(PartScope::kNone, 1, false, false, true)).Best() <=
         optimum);
   figures.binding += bound > r.Kernels() ? 1 : 0;
-  figures.too_high += LowerBounds(r.step(), r.costs, capacity, {}).Best() > optimum ? 1 : 0;
   const auto found = FindCertificate(facts, capacity, kStatesLeave);
   REQUIRE(found);
   CHECK(ProvenBound(r.step(), r.costs, *found) >= found->bound);
@@ -98,12 +97,11 @@ TEST_CASE("with values that rest on the host, no bound is above the exact optimu
     }
   }
   INFO(figures.cases << " cases, " << figures.plans << " plans, reached " << figures.reached << ", binding "
-                     << figures.binding << ", too high in another scope " << figures.too_high);
+                     << figures.binding);
   CHECK(figures.cases > Cases(30, 300));
   CHECK(figures.plans > 20 * figures.cases);
   CHECK(figures.reached > figures.cases / 4);
   CHECK(figures.binding > 0);
-  CHECK(figures.too_high > 0);
 }
 
 // A plan may run where the op that needs most would not if all that outlives the step stayed.
