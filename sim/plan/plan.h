@@ -246,8 +246,9 @@ std::vector<std::string> CheckPlan(const Plan& plan, const TrainingStep& step);
 //
 // `out_after` defaults to `after`, `in_at` to `before`, `keep_result` and `keep_passed` to true, `leaves_after` to
 // none, `samples` to all (`samples: [0, 64]` names a section); the position `start` is kNoOp, and so is `before: none`.
-// `before: next_step` is kNextStep; `in_at` then defaults to the tensor's first use. Reading checks every name, then FindMistakes, and throws UserError with all mistakes at once. ParsePlan(PlanToYaml(p)) == p for every plan
-// without mistakes.
+// `before: next_step` is kNextStep; `in_at` then defaults to the tensor's first use. Reading checks every name, then
+// FindMistakes, and throws UserError with all mistakes at once. ParsePlan(PlanToYaml(p)) == p for every plan without
+// mistakes.
 std::string PlanToYaml(const Plan& plan, const TrainingStep& step);
 Plan LoadPlan(const std::string& path, const TrainingStep& step);
 Plan ParsePlan(const std::string& text, const std::string& file, const TrainingStep& step);
