@@ -28,8 +28,11 @@ struct Case {
   Network (*build)();
 };
 Network ResNet() { return BuildZooNetwork("cifar-resnet20", {.batch = 2, .image = 8}); }
-const std::vector<Case> kCases = {
-    {"everything", Everything}, {"deep", Deep}, {"uneven", Uneven}, {"cifar-resnet20", ResNet}};
+const std::vector<Case> kCases = {{"everything", Everything},
+                                  {"deep", Volume},
+                                  {"uneven", Uneven},
+                                  {"up-and-down", UpAndDown},
+                                  {"cifar-resnet20", ResNet}};
 
 }  // namespace
 
@@ -99,7 +102,7 @@ TEST_CASE("the networks compared have every kind of op and every pass") {
     CHECK(seen.count({kind, Pass::kForward}) == 1);
     CHECK(seen.count({kind, Pass::kBackward}) == 1);
   }
-  for (const OpKind kind : {OpKind::kConvolution, OpKind::kLinear}) {
+  for (const OpKind kind : {OpKind::kConvolution, OpKind::kTransposedConvolution, OpKind::kLinear}) {
     for (const Pass pass : {Pass::kForward, Pass::kBackwardData, Pass::kBackwardFilter}) {
       CHECK(seen.count({kind, pass}) == 1);
     }
@@ -108,6 +111,7 @@ TEST_CASE("the networks compared have every kind of op and every pass") {
   CHECK(seen.count({OpKind::kBias, Pass::kForward}) == 1);
   CHECK(seen.count({OpKind::kBias, Pass::kBackwardBias}) == 1);
   CHECK(accumulated.count({OpKind::kConvolution, Pass::kBackwardData}) == 1);
+  CHECK(accumulated.count({OpKind::kTransposedConvolution, Pass::kBackwardData}) == 1);
   CHECK(accumulated.count({OpKind::kConcat, Pass::kBackward}) == 1);
   CHECK(accumulated.size() >= 4);
 }
