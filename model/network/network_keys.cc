@@ -55,7 +55,7 @@ const KeyTable& NetworkKeys() {
                  {"layers",
                   "a list of maps",
                   "required",
-                  "in any order; the last one listed is the loss, every other is read by some layer",
+                  "in any order; every layer that no other reads is a loss, and there may be several",
                   {&LayerKeys()}}},
         .note = "A file that `network: {file: ...}` of a scenario names; model/networks/ has some to start from."};
     for (const KeyTable& kind : KindTables()) table.keys.back().maps.push_back(&kind);
