@@ -49,7 +49,7 @@ struct OpTraits {
   const char* name;     // "convolution", "batch_norm", "max_pool", ...: in profiles, samples and texts
   unsigned passes = 0;  // PassBit of those that it has
   bool samples_apart =
-      false;                 // computes each sample of the batch by itself; sums over them are of parameters' gradients
+      false;  // computes each sample of the batch by itself; sums over them are of parameters' gradients
   // Its backward pass sums parameters' gradients over the samples beside what it computes of each: it runs whole.
   bool backward_sums = false;
   bool product = false;      // multiplies matrices: bound by arithmetic, not by memory, at the rate of its math mode
@@ -58,7 +58,7 @@ struct OpTraits {
   bool window = false;       // slides OpShape::window over its input
   bool elementwise = false;  // passes over whole tensors, whatever their shape: one cost law for all of these
   bool planes = false;       // on a processor, goes plane by plane of a sample and channel
-  bool stated = false;       // a sample states the result's shape, groups, and window[0] and [2] (r, s) of its own accord
+  bool stated = false;  // a sample states the result's shape, groups, and window[0] and [2] (r, s) of its own accord
   bool backward_needs_forward = false;  // its backward pass reads what its forward pass of the same data has left
   bool labels = false;                  // reads the batch's labels
   bool opaque = false;                  // its computation is unknown: no law, no kernel, no layer

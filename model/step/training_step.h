@@ -84,22 +84,22 @@ struct OpDetails {
   double dropout_rate = 0.5;
   // Loss only: the number of samples of which it is the mean, if larger than the op's own; 0: the op's own.
   std::int64_t mean_over = 0;
-  double loss_weight = 1;  // loss only: its share of the step's loss
-  bool linear = false;     // resize: means of neighbours; false: the nearest place
+  double loss_weight = 1;      // loss only: its share of the step's loss
+  bool linear = false;         // resize: means of neighbours; false: the nearest place
   bool input_gradient = true;  // norms' backward: false where only the gradients of scale and shift are wanted
   ActivationFunction function = ActivationFunction::kSigmoid;  // activation: which
   double slope = 0.01;                                         // leaky ReLU: below zero
-  bool from_result = false;  // activation backward: reads the result, not the input
-  bool affine = true;        // group and layer norm: has scale and shift (with `root_mean_square` scale alone)
+  bool from_result = false;                                    // activation backward: reads the result, not the input
+  bool affine = true;             // group and layer norm: has scale and shift (with `root_mean_square` scale alone)
   bool root_mean_square = false;  // layer norm: without mean and shift
   bool saved_indices = false;     // max pooling: forward writes the places of the maxima, backward reads them
   bool per_sample = false;        // dropout: of whole samples, a number of the mask each
   DataType mask_type = DataType::kBool;  // dropout: of the mask
-  HeadSplit heads{};         // attention, its products and its softmax
-  bool along_width = false;  // softmax: along the last axis; false: over channels
-  bool causal = false;       // softmax: of the scores up to the position's own
-  bool scaled = false;       // softmax: of scores divided by the root of a head's size
-  std::int64_t row = 0;      // embedding: which row of the tokens
+  HeadSplit heads{};                     // attention, its products and its softmax
+  bool along_width = false;              // softmax: along the last axis; false: over channels
+  bool causal = false;                   // softmax: of the scores up to the position's own
+  bool scaled = false;                   // softmax: of scores divided by the root of a head's size
+  std::int64_t row = 0;                  // embedding: which row of the tokens
   bool operator==(const OpDetails&) const = default;
 };
 

@@ -66,7 +66,8 @@ Network BuildZooNetwork(const std::string& name, const ZooOptions& options) {
     return BuildNnUNet3d(*stages, options);
   }
   throw UserError("unknown network '" + name + "'" + DidYouMean(name, NamesOf(Zoo())) +
-                  " (also resnet<3n+2> from 26 on, vgg<16+5k> and nnunet-3d-<stages>; others are files, `file: ...`, or recorded steps, "
+                  " (also resnet<3n+2> from 26 on, vgg<16+5k> and nnunet-3d-<stages>; others are files, `file: ...`, "
+                  "or recorded steps, "
                   "`graph: ...`)");
 }
 

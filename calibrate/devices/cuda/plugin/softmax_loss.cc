@@ -34,7 +34,7 @@ class Backward : public Kernel {
       : Kernel(libraries, "cudnnOpTensor"),
         share_(static_cast<float>(call.details.loss_weight) /
                static_cast<float>(std::max(call.details.mean_over, call.launch.shape.in.n) *
-                                         call.launch.shape.in.Spatial())),
+                                  call.launch.shape.in.Spatial())),
         less_(-share_),
         beta_(BetaOf(call.launch.accumulate)) {
     SetPlanes(data_, call.launch.shape.in);
