@@ -117,7 +117,7 @@ std::vector<Bytes> FixedBytes(const StepTables& tables, PartScope parts) {
     } else {
       const bool may = parts == PartScope::kStreamed && MayStream(step.tensors[t]);
       for (const OpId op : uses) {
-        if (may && HasSampleParts(step.ops[Index(op)].kind)) continue;
+        if (may && HasSampleParts(step.ops[Index(op)])) continue;
         change[Index(op)] += bytes;
         change[Index(op) + 1] -= bytes;
       }
