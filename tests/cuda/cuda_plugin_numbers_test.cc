@@ -44,6 +44,7 @@ TEST_CASE("the plugin computes every op of training steps as the CPU device does
   all.back().inplace_gradient = all.back().inplace_relu = true;
   for (const StepOptions& options : all) {
     if (options.inference) continue;  // nothing has been trained: by variances of 0 values grow without an end
+    if (options.saved != &kSavedByArithmetic) continue;  // what PyTorch saves besides the plugin does not write
     INFO(test.name << ' ' << options.name);
     StepCompare compare(*fake.calls, test.build(), options, 2e-5);
     compare.Run();
