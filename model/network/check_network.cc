@@ -163,13 +163,12 @@ class Checker {
     if (layer.tied == kNotTied) return "";
     const Layer& owner = network_->layers[static_cast<std::size_t>(layer.tied)];
     if (!known_[static_cast<std::size_t>(layer.tied)]) return "";
-    if (owner.kind->parameters == nullptr || owner.tied != kNotTied) {
+    const std::vector<ParameterShape> of_owner = LayerParameters(*network_, owner);
+    if (of_owner.empty() || owner.tied != kNotTied) {
       return "layer '" + owner.name + "' has no weight of its own to share";
     }
-    const auto first = [this](const Layer& l) {
-      return l.kind->parameters(l.attributes, network_->InputShape(l, 0)).front().shape;
-    };
-    const Shape wanted = first(layer), there = first(owner);
+    const Shape there = of_owner.front().shape;
+    const Shape wanted = layer.kind->parameters(layer.attributes, network_->InputShape(layer, 0)).front().shape;
     if (wanted == there) return "";
     return "needs a weight of " + ShapeText(wanted) + ", and that of layer '" + owner.name + "' is " + ShapeText(there);
   }

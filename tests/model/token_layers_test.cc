@@ -142,7 +142,7 @@ TEST_CASE("a tied weight must be there and fit") {
   const auto tied = [](const std::string& keys) {
     return WithLayers("{tokens: 16}",
                       "  - {name: x, kind: embedding, vocabulary: 50, out: 12}\n"
-                      "  - {name: r, kind: relu}\n"
+                      "  - {name: r, kind: layer_norm, affine: false}\n"
                       "  - {name: head, kind: linear, pointwise: true, " +
                           keys + "}\n");
   };
