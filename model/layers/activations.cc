@@ -55,7 +55,7 @@ const LayerKind kSiluLayer =
 const LayerKind kGeluLayer =
     KindOf<ActivationFunction::kGelu>("gelu", "input times the normal distribution function, by erf", false);
 const LayerKind kGeluTanhLayer =
-    KindOf<ActivationFunction::kGeluTanh>("gelu_tanh", "the same, approximated by tanh", false);
+    KindOf<ActivationFunction::kGeluTanh>("gelu_tanh", "gelu, approximated by tanh", false);
 const LayerKind kLeakyReluLayer = KindOf<ActivationFunction::kLeakyRelu>(
     "leaky_relu", "rectified linear unit with a slope below zero", true, kSlopeKey);
 const LayerKind kRelu6Layer = KindOf<ActivationFunction::kRelu6>("relu6", "rectified linear unit up to 6", false);

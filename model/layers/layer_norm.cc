@@ -79,7 +79,7 @@ const LayerKind kLayerNormLayer{
 
 const LayerKind kRmsNormLayer{
     .name = "rms_norm",
-    .description = "the same by the root mean square: without mean and shift",
+    .description = "division of each position's channels by their root mean square, without mean and shift",
     .keys = kAffineKey,
     .infer = SameShape,
     .parameters = ScaleOf,
