@@ -103,9 +103,9 @@ void ForEachTap(const OpShape& s, Body body) {
   for (std::int64_t o = 0; o < s.out.Spatial(); ++o) {
     const std::int64_t od = o / (s.out.h * s.out.w), oh = o / s.out.w % s.out.h, ow = o % s.out.w;
     for (std::int64_t t = 0; t < s.window[0] * s.window[1] * s.window[2]; ++t) {
-      const std::int64_t d = od * s.stride[0] - s.pad[0].begin + t / (s.window[1] * s.window[2]);
-      const std::int64_t h = oh * s.stride[1] - s.pad[1].begin + t / s.window[2] % s.window[1];
-      const std::int64_t w = ow * s.stride[2] - s.pad[2].begin + t % s.window[2];
+      const std::int64_t d = od * s.stride[0] - s.pad[0].begin + t / (s.window[1] * s.window[2]) * s.dilation[0];
+      const std::int64_t h = oh * s.stride[1] - s.pad[1].begin + t / s.window[2] % s.window[1] * s.dilation[1];
+      const std::int64_t w = ow * s.stride[2] - s.pad[2].begin + t % s.window[2] * s.dilation[2];
       if (inside(d, s.in.d) && inside(h, s.in.h) && inside(w, s.in.w)) body((d * s.in.h + h) * s.in.w + w, t, o);
     }
   }

@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <string>
 #include <utility>
@@ -54,8 +55,12 @@ class StepRunner {
     ++iteration;
   }
   double Loss() {
-    const TensorId result = step_.ops[static_cast<std::size_t>(step_.first_backward) - 1].writes[0];
-    return CrossEntropy(step_.tensors[static_cast<std::size_t>(result)].shape, Data(result), labels_);
+    double sum = 0;
+    for (const Op& op : step_.ops) {
+      if (!TraitsOf(op.kind).labels || op.pass != Pass::kForward) continue;
+      sum += op.details.loss_weight * CrossEntropy(op.shape.out, Data(op.writes[0]), labels_[Index(op.layer)]);
+    }
+    return sum;
   }
   double LossOfForward() {
     Forward(true);
@@ -80,7 +85,7 @@ class StepRunner {
                            .writes = writes,
                            .workspace = scratch_->data(),
                            .random_stream = RandomStream(1, iteration, op.layer),
-                           .labels = labels_,
+                           .labels = labels_[Index(op.layer)],
                            .learning_rate = learning_rate};
     Values& running = running_[static_cast<std::size_t>(op.layer)];
     if (op.kind == OpKind::kBatchNorm && op.pass == Pass::kForward && !recomputation) {
@@ -97,15 +102,29 @@ class StepRunner {
       const Tensor& tensor = step_.tensors[k];
       const std::span<float> data = Data(static_cast<TensorId>(k));
       const bool weight = tensor.name.ends_with(":weight");
-      if (tensor.use == TensorClass::kInput) Fill(data, "input", 1);
+      if (tensor.use == TensorClass::kInput && tensor.type == DataType::kInt64) FillTokens(static_cast<TensorId>(k));
+      if (tensor.use == TensorClass::kInput && tensor.type != DataType::kInt64) Fill(data, "input", 1);
       if (tensor.use == TensorClass::kOptimizerState) std::fill(data.begin(), data.end(), 0.0f);
       if (tensor.use != TensorClass::kParameter) continue;
       const double fan_in = static_cast<double>(tensor.shape.Elements() / tensor.shape.n);
       std::fill(data.begin(), data.end(), tensor.name.ends_with(":scale") ? 1.0f : 0.0f);
       if (weight) Fill(data, tensor.name, static_cast<float>(std::sqrt(6 / fan_in)));  // uniform of variance 2 / fan-in
     }
-    const Shape& scores = network_.layers.back().shape;
-    for (std::int64_t n = 0; n < scores.n; ++n) labels_.push_back(static_cast<std::int32_t>(n % scores.c));
+    for (const Layer& layer : network_.layers) {
+      std::vector<std::int32_t>& labels = labels_.emplace_back();
+      const std::int64_t places = layer.shape.Spatial(), labelled = layer.kind->loss ? layer.shape.n * places : 0;
+      for (std::int64_t k = 0; k < labelled; ++k)
+        labels.push_back(static_cast<std::int32_t>(k / places % layer.shape.c));
+    }
+  }
+  // Numbers that every embedding has.
+  void FillTokens(TensorId id) {
+    std::int64_t least = std::numeric_limits<std::int64_t>::max();
+    for (const Op& op : step_.ops) {
+      if (op.kind == OpKind::kEmbedding) least = std::min(least, op.shape.in.c);
+    }
+    auto* const tokens = static_cast<std::int64_t*>(buffers_[Index(id)]->data());
+    for (std::int64_t i = 0; i < step_.tensors[Index(id)].shape.Elements(); ++i) tokens[i] = i * 7919 % 101 % least;
   }
   static void Fill(std::span<float> data, const std::string& name, float magnitude) {
     unsigned seed = 1;
@@ -121,8 +140,8 @@ class StepRunner {
   std::vector<std::unique_ptr<GuardedMemory>> buffers_;
   Bytes workspace_ = 0;
   std::unique_ptr<GuardedMemory> scratch_;
-  std::vector<std::int32_t> labels_;
-  std::vector<Values> running_;  // by layer
+  std::vector<std::vector<std::int32_t>> labels_;  // by layer
+  std::vector<Values> running_;                    // by layer
 };
 
 }  // namespace spillway

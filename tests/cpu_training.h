@@ -43,7 +43,8 @@ inline Machine MachineFor(const TrainingStep& step) {
   std::set<std::string> known;
   for (OpId op = 0; op < static_cast<OpId>(step.ops.size()); ++op) {
     OpCall call = CallOf(step.ops[Index(op)]);
-    if (call.launch.kind != OpKind::kConvolution) continue;
+    if (!HasAlgorithms(call.launch.kind)) continue;
+    call.launch = AsConvolution(call.launch);
     const std::vector<CpuAlgorithm> all = kernels.Algorithms(call);
     const CpuAlgorithm least = *std::min_element(
         all.begin(), all.end(), [](const auto& a, const auto& b) { return a.workspace < b.workspace; });

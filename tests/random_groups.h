@@ -46,7 +46,7 @@ inline void AddRandomGroups(
     const std::function<bool(const Op&)>& may = [](const Op&) { return true; }) {
   const Uses uses(step);
   const auto end = static_cast<OpId>(step.ops.size());
-  const auto can = [&](OpId op) { return HasSampleParts(step.ops[Index(op)].kind) && may(step.ops[Index(op)]); };
+  const auto can = [&](OpId op) { return HasSampleParts(step.ops[Index(op)]) && may(step.ops[Index(op)]); };
   std::vector<OpDecision> decisions;
   std::set<OpId> drawn;
   for (OpId op = 0; op < end; ++op) {

@@ -48,7 +48,7 @@ inline void AddRandomStreams(
   std::vector<OpDecision> decisions;
   for (OpId op = 0; op < static_cast<OpId>(step.ops.size()); ++op) {
     const Op& o = step.ops[Index(op)];
-    if (!HasSampleParts(o.kind) || !may(o) || random.Below(100) >= percent) continue;
+    if (!HasSampleParts(o) || !may(o) || random.Below(100) >= percent) continue;
     decisions.push_back({.op = op,
                          .parts = RandomParts(o.shape.in.n, random),
                          .tiles = most.Any() ? RandomTiles(o, most, random) : TileCounts{},

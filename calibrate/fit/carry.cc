@@ -30,7 +30,7 @@ std::vector<Launch> UsualLaunches() {
   std::vector<Launch> launches;
   for (const char* const name : {"resnet50", "vgg16"}) {
     const TrainingStep step = BuildTrainingStep(BuildZooNetwork(name, {.batch = kBatch}));
-    for (const Op& op : step.ops) launches.push_back(LaunchOf(op));
+    for (const Op& op : step.ops) launches.push_back(AsConvolution(LaunchOf(op)));
   }
   return launches;
 }

@@ -57,7 +57,8 @@ void LaunchCollector::Add(const std::shared_ptr<const BenchNetwork>& network, Be
   double whole = 0;
   for (const Op& op : network->step.ops) whole += RoughTime(LaunchOf(op));
   for (OpId id = 0; id < static_cast<OpId>(network->step.ops.size()); ++id) {
-    const Launch launch = LaunchOf(network->step.ops[static_cast<std::size_t>(id)]);
+    const Launch launch = AsConvolution(LaunchOf(network->step.ops[static_cast<std::size_t>(id)]));
+    if (launch.shape.PadBegin() != launch.shape.PadEnd()) continue;  // a row states one padding for both sides
     bool is_new = false;
     Distinct& found = Find(launch, &is_new);
     if (is_new) {

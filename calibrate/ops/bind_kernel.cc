@@ -147,6 +147,13 @@ void PlaceInLibrary(std::byte* base, Bytes alignment, std::span<KernelBinding> b
   }
 }
 
+// Random numbers for each sample: fused attention draws one for each score, as the dropout that it stands for.
+static std::int64_t NumbersDrawn(const Op& op) {
+  const HeadSplit& split = op.details.heads;
+  const Shape& in = op.shape.in;
+  return op.kind == OpKind::kAttention ? split.heads * split.queries * split.keys : in.c * in.Spatial();
+}
+
 TrainingRole RoleOf(const KernelCall& call) {
   const Launch& launch = *call.launch;
   const bool forward = launch.pass == Pass::kForward, again = call.kernel->recomputation;
@@ -157,9 +164,9 @@ TrainingRole RoleOf(const KernelCall& call) {
   if (call.op != nullptr) {
     const Shape& in = call.op->shape.in;
     const std::int64_t all = std::max(call.op->details.mean_over, in.n);
-    role.share = static_cast<double>(in.n) / static_cast<double>(all);
+    role.share = call.op->details.loss_weight * static_cast<double>(in.n) / static_cast<double>(all);
     role.first_label = call.op->first_sample * in.Spatial();
-    role.first_element = call.op->first_sample * in.c * in.Spatial();
+    role.first_element = call.op->first_sample * NumbersDrawn(*call.op);
   }
   const bool given = launch.shape.operands == 0;  // inference
   role.statistics = launch.kind == OpKind::kBatchNorm && forward && (given || !again);

@@ -8,6 +8,10 @@ OpCall CallOf(const Op& op) { return {LaunchOf(op), op.details}; }
 
 OpCall CallOf(const Launch& launch) {
   OpCall call{.launch = launch};
+  if (launch.kind == OpKind::kSlice) {
+    call.details = {.slices = {{0, CentreOf(launch.shape.in, launch.shape.out)}}, .whole = launch.shape.in};
+    return call;
+  }
   const bool concat = launch.kind == OpKind::kConcat;
   if (launch.kind != OpKind::kAdd && !concat) return call;
   OpDetails& details = call.details;

@@ -12,7 +12,7 @@ struct OpCall {
   bool operator==(const OpCall&) const = default;
 };
 OpCall CallOf(const Op& op);
-// For measuring a launch by itself: add and concat get equal operands, a buffer each.
+// For measuring a launch by itself: add and concat get equal operands, a buffer each; a slice is of the centre.
 OpCall CallOf(const Launch& launch);
 
 }  // namespace spillway

@@ -20,7 +20,7 @@ float Uniform(std::uint64_t sequence, std::uint64_t index) {
 }
 
 // Kinds of what is drawn, beside parameters and labels (1, training_state.cc).
-constexpr std::uint64_t kImages = 2, kClasses = 3;
+constexpr std::uint64_t kImages = 2, kClasses = 3, kTexts = 4;
 
 }  // namespace
 
@@ -28,6 +28,11 @@ TrainingValues::TrainingValues(const TrainingStep& step, std::uint64_t seed, Pur
     : step_(step), seed_(seed), purpose_(purpose), most_kept_(most_kept), results_(step.tensors.size()) {
   for (const Op& op : step.ops) {
     if (TraitsOf(op.kind).labels) classes_ = op.shape.in.c;
+    if (op.kind != OpKind::kEmbedding) continue;
+    const std::int64_t vocabulary = op.shape.in.c;
+    vocabularies_.resize(static_cast<std::size_t>(op.details.whole.c), vocabulary);
+    std::int64_t& least = vocabularies_[static_cast<std::size_t>(op.details.row)];
+    least = std::min(least, vocabulary);
   }
 }
 
@@ -68,6 +73,7 @@ std::uint64_t TrainingValues::Identity(int iteration, TensorId tensor) const {
 }
 
 void TrainingValues::Draw(int iteration, const Tensor& tensor, std::span<std::byte> bytes) const {
+  if (tensor.type == DataType::kInt64) return DrawTokens(iteration, tensor, bytes);
   std::vector<float> values(bytes.size() / sizeof(float), 0.0f);
   if (tensor.use == TensorClass::kInput) FillInput(iteration, tensor, values);
   if (tensor.use == TensorClass::kParameter) FillParameter(tensor, values);
@@ -91,8 +97,23 @@ void TrainingValues::FillInput(int iteration, const Tensor& tensor, std::span<fl
   }
 }
 
+// Below the vocabulary of the row: those of the batch, whatever its parts.
+void TrainingValues::DrawTokens(int iteration, const Tensor& tensor, std::span<std::byte> bytes) const {
+  const std::uint64_t texts = Sequence(Sequence(seed_, kTexts), static_cast<std::uint64_t>(iteration));
+  const auto rows = static_cast<std::size_t>(tensor.shape.c), size = static_cast<std::size_t>(tensor.shape.Spatial());
+  const std::size_t first = static_cast<std::size_t>(tensor.first_sample) * rows * size;
+  std::vector<std::int64_t> tokens(bytes.size() / sizeof(std::int64_t));
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    const std::size_t row = i / size % rows;
+    const std::int64_t vocabulary = row < vocabularies_.size() ? vocabularies_[row] : 1;
+    tokens[i] = static_cast<std::int64_t>(DrawAt(texts, first + i) % static_cast<std::uint64_t>(vocabulary));
+  }
+  if (!tokens.empty()) std::memcpy(bytes.data(), tokens.data(), tokens.size() * sizeof(std::int64_t));
+}
+
 void TrainingValues::FillParameter(const Tensor& tensor, std::span<float> values) const {
   if (tensor.name.ends_with(":scale")) std::fill(values.begin(), values.end(), 1.0f);
+  if (tensor.name.ends_with(":slope")) std::fill(values.begin(), values.end(), 0.25f);
   if (!tensor.name.ends_with(":weight")) return;
   const std::uint64_t sequence = Hasher(seed_).Add(tensor.name).Value();
   const double fan_in = static_cast<double>(tensor.shape.Elements() / tensor.shape.n);

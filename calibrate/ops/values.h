@@ -13,7 +13,7 @@
 
 namespace spillway {
 
-// Weights by He et al. (arXiv 1502.01852), uniform; scales 1; shifts, biases and momenta 0. Images are noise on a
+// Weights by He et al. (arXiv 1502.01852), uniform; scales 1, slopes 1/4; shifts, biases and momenta 0. Images are noise on a
 // picture of the sample's class, so that there is something to learn. Tensors are told by name: however a step orders
 // or shares them, they get the same numbers.
 class TrainingValues : public StepValues {
@@ -47,7 +47,10 @@ class TrainingValues : public StepValues {
   std::uint64_t seed_;
   Purpose purpose_;
   Bytes most_kept_, kept_bytes_ = 0;
+  void DrawTokens(int iteration, const Tensor& tensor, std::span<std::byte> bytes) const;
+
   std::int64_t classes_ = 1;
+  std::vector<std::int64_t> vocabularies_;                           // by row of the tokens
   std::map<std::pair<int, TensorId>, std::vector<std::byte>> kept_;  // by iteration and tensor
   std::vector<std::vector<std::byte>> results_;
 };

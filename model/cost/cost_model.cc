@@ -178,7 +178,8 @@ Cost CostModel::Kernel(const Launch& launch, int device) const {
   return memo_->Get(key, [&] { return Ask(key.launch, device); });
 }
 
-Cost CostModel::Ask(const Launch& launch, int device) const {
+Cost CostModel::Ask(const Launch& asked, int device) const {
+  const Launch launch = AsConvolution(asked);
   Cost cost = AskWhole(launch, device);
   const bool large = options_.large_calls != LargeCalls::kTaken && IsLarge(launch) && sources_->Limited(device);
   if (!large || cost.how == std::string_view("measured")) return cost;
@@ -214,7 +215,8 @@ Cost CostModel::AskWhole(const Launch& launch, int device) const {
   return cost;
 }
 
-double CostModel::LeastTime(const Launch& launch, int device) const {
+double CostModel::LeastTime(const Launch& asked, int device) const {
+  const Launch launch = AsConvolution(asked);
   const double by_peak = TimeAtMostPeak(launch, device);
   if (by_peak == 0) return 0;
   return std::min(by_peak, sources_->LeastMeasured(CountWork(launch).flops, device) * FactorOf(launch));
@@ -270,6 +272,9 @@ Cost CostModel::Copy(Bytes bytes, Direction direction, int device, std::int64_t 
 LaunchCosts::LaunchCosts(const HostCosts& costs) {
   times_.fill(costs.kernel_launch);
   for (const LaunchCost& cost : costs.launches) times_[Index(cost.op, cost.pass)] = cost.time;
+  for (const Pass pass : {Pass::kForward, Pass::kBackwardData, Pass::kBackwardFilter}) {
+    times_[Index(OpKind::kTransposedConvolution, pass)] = Of(OpKind::kConvolution, ExchangedPass(pass));
+  }
   differ_ = std::any_of(times_.begin(), times_.end(), [&](Nanos time) { return time != costs.kernel_launch; });
 }
 

@@ -45,7 +45,7 @@ std::int64_t LargestTensor(const Launch& launch) {
 }
 
 bool IsLarge(const Launch& launch) {
-  return launch.kind == OpKind::kConvolution && LargestTensor(launch) > kMostIndexed;
+  return AsConvolution(launch).kind == OpKind::kConvolution && LargestTensor(launch) > kMostIndexed;
 }
 
 // "9.3.0" and "9.10" are not before 9.3, "8.9" and what is no version are.

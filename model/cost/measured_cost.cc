@@ -49,7 +49,7 @@ MeasuredLaunches::MeasuredLaunches(const Device& device, const std::string& mach
   std::vector<std::string> mistakes;
   for (const MeasuredOp& op : device.measured) {
     try {
-      const Launch launch = LaunchOf(op);
+      const Launch launch = AsConvolution(LaunchOf(op));
       const std::uint64_t group = Hasher(HashOfWork(launch)).Add(op.algorithm).Value();
       rows_[Unchosen(launch)].push_back({launch.algorithm, &op, group});
       least_per_flop_ = std::min(least_per_flop_, TimePerFlop(launch, op.time));

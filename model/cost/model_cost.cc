@@ -14,7 +14,7 @@ namespace {
 constexpr double kErrorPerFactorBeyond = 0.05;
 // Least error of a model used for other number formats than it was fitted to.
 constexpr double kOtherFormatError = 0.5;
-// Grouped and 3-D convolutions: the forms' arithmetic (for groups also what conv_launch.h assumes of kernels without
+// Grouped, dilated and 3-D convolutions: the forms' arithmetic (for groups also what conv_launch.h assumes of kernels without
 // tiles), but no measurement of either was found.
 constexpr double kUnmeasuredError = 0.6;
 constexpr double kLongest = 1e15;  // ns, eleven days: what a profile's parameters may say at most
@@ -36,7 +36,8 @@ bool Serves(const ResolvedModel& m, const Launch& launch) {
 }
 
 bool IsUnmeasured(const Launch& launch) {
-  return launch.kind == OpKind::kConvolution && (launch.shape.groups > 1 || launch.shape.in.d > 1);
+  const OpShape& s = launch.shape;
+  return launch.kind == OpKind::kConvolution && (s.groups > 1 || s.in.d > 1 || s.Dilated());
 }
 
 // Models for fp32 and tf32 are fitted to fp32 data, those for fp16 and bf16 to data of that format.

@@ -47,7 +47,7 @@ struct Rows {
 // Outputs [o, p) begin at o * stride - pad; the last one ends a window behind its begin.
 Rows ConvolutionRows(const Launch& whole, const AxisRange& rows, bool padded) {
   const OpShape& s = whole.shape;
-  const std::int64_t stride = s.stride[kHeight], window = s.window[kHeight], pad = s.pad[kHeight].begin;
+  const std::int64_t stride = s.stride[kHeight], window = s.Extent(kHeight), pad = s.pad[kHeight].begin;
   const auto begin_of = [&](std::int64_t out) { return out * stride - pad; };
   if (whole.pass != Pass::kBackwardData) {
     const std::int64_t first = begin_of(rows.begin), last = begin_of(rows.end - 1) + window;
@@ -80,6 +80,7 @@ Rows RowsOfTile(const Launch& whole, const AxisRange& rows, bool padded) {
 bool IsInput(const Op& op, TensorId tensor) {
   if (op.pass == Pass::kForward) return !Contains(op.writes, tensor);
   if (Contains(op.writes, tensor)) return true;
+  if (op.kind == OpKind::kAveragePool) return op.reads.size() > 1 && op.reads[1] == tensor;
   const bool reads_input = op.pass == Pass::kBackwardFilter || op.kind == OpKind::kMaxPool;
   return reads_input && op.reads[0] == tensor;
 }
@@ -93,6 +94,18 @@ Box ParameterBox(const Launch& whole, const Tensor& tensor, const OpTile& tile) 
   if (whole.kind == OpKind::kBias) return WithChannels(all, tile.out_channels);
   if (!IsConvolution(whole.kind) || whole.shape.groups > 1) return all;
   return WithChannels(WithRange(all, kBatchAxis, tile.out_channels.begin, tile.out_channels.end), tile.in_channels);
+}
+
+// Windows with holes: row by row.
+std::int64_t DilatedRowsRead(const OpShape& s) {
+  std::vector<bool> read(static_cast<std::size_t>(s.in.h), false);
+  for (std::int64_t out = 0; out < s.out.h; ++out) {
+    for (std::int64_t tap = 0; tap < s.window[kHeight]; ++tap) {
+      const std::int64_t row = out * s.stride[kHeight] - s.pad[kHeight].begin + tap * s.dilation[kHeight];
+      if (row >= 0 && row < s.in.h) read[static_cast<std::size_t>(row)] = true;
+    }
+  }
+  return std::count(read.begin(), read.end(), true);
 }
 
 }  // namespace
@@ -122,14 +135,14 @@ TileCounts MostRanges(const Launch& whole) {
   const OpShape& s = whole.shape;
   TileCounts most;
   // A tile of a convolution's rows that lie in the padding alone would read nothing.
-  const bool any_reads_input = s.MostPad(kHeight) < s.window[kHeight];
+  const bool any_reads_input = s.MostPad(kHeight) < s.Extent(kHeight);
   if (DividesChannels(whole)) most = {IsConvolution(whole.kind) ? s.in.c : 1, s.out.c, 1};
   if (IsConvolution(whole.kind) && !any_reads_input) return most;
   if (IsPooling(whole.kind)) {
     most.rows = SideBySide(s) ? s.out.h : 1;
   } else if (IsConvolution(whole.kind) && whole.pass == Pass::kBackwardData) {
-    // Every range of as many rows as the stride is touched by a window, if no row between windows is left out.
-    const bool covered = s.stride[kHeight] <= s.window[kHeight];
+    // Every range of as many rows as the stride lies within some window, if no row between windows is left out.
+    const bool covered = s.stride[kHeight] <= s.Extent(kHeight);
     most.rows = covered ? std::max<std::int64_t>(1, s.in.h / s.stride[kHeight]) : 1;
   } else if (DividesChannels(whole) || IsConvolution(whole.kind) || whole.kind == OpKind::kLrn) {
     most.rows = s.out.h;
@@ -205,6 +218,7 @@ TensorId PaddedOperand(const Op& op) {
 
 std::int64_t RowsRead(const OpShape& s, OpKind kind) {
   if (!IsConvolution(kind)) return s.in.h;
+  if (s.dilation[kHeight] > 1) return DilatedRowsRead(s);
   std::int64_t rows = 0, seen = 0;
   for (std::int64_t out = 0; out < s.out.h; ++out) {
     const std::int64_t begin = std::max(seen, out * s.stride[kHeight] - s.pad[kHeight].begin);

@@ -41,7 +41,17 @@ namespace spillway {
 
 // Whether ops of the kind may run in parts along the batch: those that compute each sample by itself. Batch norm's
 // statistics and the loss's mean are of all samples, a dropout mask is drawn for all at once, and updates have none.
-constexpr bool HasSampleParts(OpKind kind) { return TraitsOf(kind).samples_apart; }
+// A backward pass that sums over samples beside what it computes of each (group and layer norm) has none either.
+constexpr bool HasSampleParts(OpKind kind, Pass pass) {
+  const OpTraits& traits = TraitsOf(kind);
+  return traits.samples_apart && !(traits.backward_sums && pass == Pass::kBackward);
+}
+// Fused attention that drops scores draws for all samples at once, the same in both passes.
+constexpr bool HasSampleParts(OpKind kind, Pass pass, const OpShape& shape) {
+  return HasSampleParts(kind, pass) && !(kind == OpKind::kAttention && DrawsMask(shape.operands));
+}
+inline bool HasSampleParts(const Launch& launch) { return HasSampleParts(launch.kind, launch.pass, launch.shape); }
+inline bool HasSampleParts(const Op& op) { return HasSampleParts(op.kind, op.pass, op.shape); }
 
 // Whether an op may stream the tensor, part by part (OpDecision::streamed): it has samples, and may leave the device.
 inline bool MayStream(const Tensor& tensor) { return tensor.Traits().may_move && !tensor.Traits().of_parameters; }

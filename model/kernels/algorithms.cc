@@ -28,6 +28,7 @@ constexpr std::array<const char*, kMostRecordedWays> kRecorded = {
 std::span<const char* const> AlgorithmNames(OpKind kind, Pass pass) {
   if (!HasAlgorithms(kind)) return {};
   if (kind == OpKind::kRecorded) return kRecorded;
+  if (kind == OpKind::kTransposedConvolution) pass = ExchangedPass(pass);
   if (pass == Pass::kForward) return kForward;
   if (pass == Pass::kBackwardData) return kBackwardData;
   if (pass == Pass::kBackwardFilter) return kBackwardFilter;

@@ -50,7 +50,7 @@ double GroupedDirectTime(const ConvLaunch& conv, const Chip& chip, double bandwi
 bool IsPlainWindow(const Launch& launch, std::int64_t window) {
   const OpShape& s = launch.shape;
   const bool flat = s.window[0] == 1 && s.in.d == 1;
-  const bool dense = s.stride[0] == 1 && s.stride[1] == 1 && s.stride[2] == 1 && s.groups == 1;
+  const bool dense = s.stride[0] == 1 && s.stride[1] == 1 && s.stride[2] == 1 && s.groups == 1 && !s.Dilated();
   return flat && dense && s.window[1] == window && s.window[2] == window;
 }
 

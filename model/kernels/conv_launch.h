@@ -30,7 +30,7 @@ TiledProduct BackwardDataProduct(const ConvLaunch& conv);
 // many; the count is assumed, and costs by it are marked (model_cost.cc).
 double GroupedDirectTime(const ConvLaunch& conv, const Chip& chip, double bandwidth);
 
-// Two-dimensional, square window of this size, stride 1, one group: what Winograd transforms exist for.
+// Two-dimensional, square window of this size, stride 1, not dilated, one group: what Winograd transforms exist for.
 bool IsPlainWindow(const Launch& launch, std::int64_t window);
 
 // What is left of a rate that rows of memory that do not fill sectors of 32 bytes (8 words) bring down to `misaligned`:

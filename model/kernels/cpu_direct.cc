@@ -38,7 +38,7 @@ std::span<const char* const> Algorithms(OpKind kind, Pass pass) {
 bool Runs(const Launch& launch) {
   const OpShape& s = launch.shape;
   const bool flat = s.groups == 1 && s.in.d == 1 && s.window[0] == 1;
-  return flat && s.window[1] <= s.in.h && s.window[2] <= s.in.w;
+  return flat && s.Extent(1) <= s.in.h && s.Extent(2) <= s.in.w;
 }
 
 double Arithmetic(const Launch& launch, const Chip& chip, Values p) {

@@ -27,8 +27,8 @@ std::span<const char* const> Algorithms(OpKind kind, Pass pass) {
 
 double Time(const Launch& launch, const Chip& chip, Values p) {
   const OpShape& s = launch.shape;
-  const auto samples = static_cast<double>(s.in.n), outputs = static_cast<double>(s.out.c),
-             inputs = static_cast<double>(s.in.c * s.in.Spatial());
+  const auto samples = static_cast<double>(s.in.n * s.out.Spatial()), outputs = static_cast<double>(s.out.c),
+             inputs = static_cast<double>(s.in.c * s.in.Spatial() / s.out.Spatial());
   const CpuProduct product = launch.pass == Pass::kForward        ? CpuProduct{samples, outputs, inputs}
                              : launch.pass == Pass::kBackwardData ? CpuProduct{samples, inputs, outputs}
                                                                   : CpuProduct{outputs, inputs, samples};

@@ -1,4 +1,5 @@
-// Linear layers: one matrix product per pass. The bias is an op of its own.
+// Linear layers: one matrix product per pass. The bias is an op of its own. Of a layer that computes each position by
+// itself, samples are samples times positions.
 //
 //   forward          y = W x        result out x samples, depth in;      both operands run along the depth
 //   backward data    dx = W^T dy    result in x samples, depth out;      dy does
@@ -18,7 +19,7 @@ std::span<const char* const> Algorithms(OpKind kind, Pass pass) {
 
 MatrixProduct ProductOf(const Launch& launch) {
   const OpShape& s = launch.shape;
-  const auto in = static_cast<double>(s.in.c * s.in.Spatial());
+  const auto in = static_cast<double>(s.in.c * s.in.Spatial() / s.out.Spatial());
   const auto out = static_cast<double>(s.out.c);
   const auto samples = static_cast<double>(s.out.n * s.out.Spatial());
   MatrixProduct product{.element = static_cast<double>(SizeOf(launch.type)), .accumulate = launch.accumulate};

@@ -67,7 +67,7 @@ double SpectrumProductTime(const FrequencyProduct& product, double frequencies, 
 bool RunsFft(const Launch& launch) {
   const OpShape& s = launch.shape;
   const bool flat = s.in.d == 1 && s.window[0] == 1;
-  return flat && s.groups == 1 && launch.layout == Layout::kNchw && s.window[1] > s.MostPad(1) &&
+  return flat && s.groups == 1 && !s.Dilated() && launch.layout == Layout::kNchw && s.window[1] > s.MostPad(1) &&
          s.window[2] > s.MostPad(2);
 }
 

@@ -13,7 +13,7 @@ Shape Infer(const LayerAttributes&, const std::vector<Shape>& inputs, std::strin
     other.c = inputs[0].c;
     if (other == inputs[0]) continue;
     problem = "inputs to be concatenated differ in more than channels: " + ShapeText(inputs[0]) + " and " +
-              ShapeText(inputs[k]);
+              ShapeText(inputs[k]) + "; crop or resize one of them";
   }
   return shape;
 }

@@ -9,10 +9,7 @@ Shape Infer(const LayerAttributes& a, const std::vector<Shape>& inputs, std::str
   const std::int64_t channels = inputs[0].c;
   Shape shape = SlideWindow(a, Slides::kConvolution, inputs[0], problem);
   shape.c = a.out_channels;
-  if (channels % a.groups != 0 || a.out_channels % a.groups != 0) {
-    problem = std::to_string(a.groups) + " groups do not divide " + std::to_string(channels) + " input and " +
-              std::to_string(a.out_channels) + " output channels";
-  }
+  CheckGroups(a, channels, problem);
   return shape;
 }
 
@@ -28,7 +25,7 @@ void Backward(StepWriter& b) { EmitWeightedBackward(b, OpKind::kConvolution); }
 const LayerKind kConvolutionLayer{
     .name = "convolution",
     .description = "2-D or 3-D convolution, optionally grouped and with bias",
-    .keys = kOutKey | kWindowKey | kStrideKey | kPadKey | kGroupsKey | kBiasKey,
+    .keys = kOutKey | kWindowKey | kStrideKey | kDilationKey | kPadKey | kPadAfterKey | kGroupsKey | kBiasKey,
     .required = kOutKey | kWindowKey,
     .infer = Infer,
     .parameters = Parameters,

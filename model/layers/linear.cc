@@ -1,16 +1,21 @@
-// Fully connected layer over everything a sample has.
+// Fully connected layer: over everything that a sample has, over the channels of each position, or over those of the first
+// position alone. Its weight may be another layer's (tied).
 #include "model/layers/shared.h"
 #include "model/network/layer_kind.h"
 
 namespace spillway {
 namespace {
 
-Shape Infer(const LayerAttributes& a, const std::vector<Shape>& inputs, std::string&) {
-  return {.n = inputs[0].n, .c = a.out_channels};
+Shape Infer(const LayerAttributes& a, const std::vector<Shape>& inputs, std::string& problem) {
+  if (a.pointwise && a.first) problem = "'pointwise' computes every position, 'first' one: give either";
+  Shape shape{.n = inputs[0].n, .c = a.out_channels};
+  if (a.pointwise) shape.d = inputs[0].d, shape.h = inputs[0].h, shape.w = inputs[0].w;
+  return shape;
 }
 
 std::vector<ParameterShape> Parameters(const LayerAttributes& a, const Shape& input) {
-  return WeightAndBias(a, {.n = a.out_channels, .c = input.c * input.Spatial()});
+  const bool positions = a.pointwise || a.first;
+  return WeightAndBias(a, {.n = a.out_channels, .c = input.c * (positions ? 1 : input.Spatial())});
 }
 
 void Forward(StepWriter& b) { EmitWeighted(b, OpKind::kLinear); }
@@ -21,7 +26,7 @@ void Backward(StepWriter& b) { EmitWeightedBackward(b, OpKind::kLinear); }
 const LayerKind kLinearLayer{
     .name = "linear",
     .description = "fully connected layer, optionally with bias",
-    .keys = kOutKey | kBiasKey,
+    .keys = kOutKey | kBiasKey | kPointwiseKey | kFirstKey | kTiedKey,
     .required = kOutKey,
     .infer = Infer,
     .parameters = Parameters,

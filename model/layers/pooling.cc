@@ -1,4 +1,6 @@
 // Max and average pooling, 2-D and 3-D.
+#include <utility>
+
 #include "model/layers/shared.h"
 #include "model/network/layer_kind.h"
 #include "model/unroll/step_writer.h"
@@ -11,13 +13,25 @@ Shape Infer(const LayerAttributes& a, const std::vector<Shape>& inputs, std::str
   return SlideWindow(a, Slides::kPooling, inputs[0], problem);
 }
 
-void ForwardMax(StepWriter& b) {
-  const TensorId result = b.NewResult();
-  b.Emit(b.NewOp(OpKind::kMaxPool, Pass::kForward, {b.Input()}, {result}));
+Op MaxPoolOp(StepWriter& b, Pass pass, std::vector<TensorId> reads, std::vector<TensorId> writes) {
+  Op op = b.NewOp(OpKind::kMaxPool, pass, std::move(reads), std::move(writes));
+  op.details.saved_indices = b.options().saved->pool_indices && !b.options().inference;
+  return op;
 }
 
+void ForwardMax(StepWriter& b) {
+  std::vector<TensorId> writes{b.NewResult()};
+  if (b.options().saved->pool_indices && !b.options().inference) {
+    b.NewAuxiliary("indices", b.layer().shape, DataType::kInt64);
+    writes.push_back(b.Auxiliary(0));
+  }
+  b.Emit(MaxPoolOp(b, Pass::kForward, {b.Input()}, std::move(writes)));
+}
+
+// Reads where the maxima were, or finds them again by their values.
 void BackwardMax(StepWriter& b) {
-  b.EmitInputGradient(0, b.NewOp(OpKind::kMaxPool, Pass::kBackward, {b.Input(), b.Result(), b.OutputGradient()}, {}));
+  const TensorId where = b.options().saved->pool_indices ? b.Auxiliary(0) : b.Result();
+  b.EmitInputGradient(0, MaxPoolOp(b, Pass::kBackward, {b.Input(), where, b.OutputGradient()}, {}));
 }
 
 void ForwardAverage(StepWriter& b) {
@@ -26,7 +40,10 @@ void ForwardAverage(StepWriter& b) {
 }
 
 void BackwardAverage(StepWriter& b) {
-  b.EmitInputGradient(0, b.NewOp(OpKind::kAveragePool, Pass::kBackward, {b.OutputGradient()}, {}));
+  const SavedTensors& saved = *b.options().saved;
+  std::vector<TensorId> reads{b.OutputGradient()};
+  if (b.attributes().global ? saved.globally_pooled_input : saved.pooled_input) reads.push_back(b.Input());
+  b.EmitInputGradient(0, b.NewOp(OpKind::kAveragePool, Pass::kBackward, std::move(reads), {}));
 }
 
 }  // namespace

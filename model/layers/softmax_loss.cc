@@ -1,4 +1,7 @@
-// Softmax and cross-entropy in one. The labels (4 bytes a sample) are left out of the step.
+// Softmax and cross-entropy in one. The labels are left out of the step, unless the framework saves them for backward
+// (SavedTensors::labels).
+#include <utility>
+
 #include "model/layers/shared.h"
 #include "model/network/layer_kind.h"
 #include "model/unroll/step_writer.h"
@@ -7,19 +10,32 @@ namespace spillway {
 namespace {
 
 void Forward(StepWriter& b) {
-  const TensorId result = b.NewAuxiliaryResult();
-  b.Emit(b.NewOp(OpKind::kSoftmaxLoss, Pass::kForward, {b.Input()}, {result}));
+  std::vector<TensorId> writes{b.NewAuxiliaryResult()};
+  if (b.options().saved->labels && !b.options().inference) {
+    Shape places = b.layer().shape;
+    places.c = 1;
+    b.NewAuxiliary("labels", places, DataType::kInt64);
+    writes.push_back(b.Auxiliary(0));
+  }
+  Op op = b.NewOp(OpKind::kSoftmaxLoss, Pass::kForward, {b.Input()}, std::move(writes));
+  op.details.loss_weight = b.attributes().weight;
+  b.Emit(std::move(op));
 }
 
 void Backward(StepWriter& b) {
-  b.EmitInputGradient(0, b.NewOp(OpKind::kSoftmaxLoss, Pass::kBackward, {b.Result()}, {}));
+  std::vector<TensorId> reads{b.Result()};
+  if (b.options().saved->labels) reads.push_back(b.Auxiliary(0));
+  Op op = b.NewOp(OpKind::kSoftmaxLoss, Pass::kBackward, std::move(reads), {});
+  op.details.loss_weight = b.attributes().weight;
+  b.EmitInputGradient(0, std::move(op));
 }
 
 }  // namespace
 
 const LayerKind kSoftmaxLossLayer{
     .name = "softmax_loss",
-    .description = "softmax with cross-entropy; its result is the probabilities",
+    .description = "softmax over channels with cross-entropy, at each place; its result is the probabilities",
+    .keys = kWeightKey,
     .backward_reads_result = true,
     .loss = true,
     .infer = SameShape,

@@ -1,4 +1,6 @@
 // What convolution and linear layers have in common.
+#include <utility>
+
 #include "model/layers/shared.h"
 #include "model/network/network.h"
 
@@ -23,6 +25,21 @@ void EmitBiasGradient(StepWriter& b) {
   b.Emit(BiasOp(b, Pass::kBackwardBias, {b.OutputGradient()}, b.ParameterGradient(1), ""));
 }
 
+// Of a transposed convolution they stand as in the convolution that computes it, where the two change places.
+std::vector<TensorId> Operands(OpKind kind, TensorId first, TensorId second) {
+  if (kind == OpKind::kTransposedConvolution) std::swap(first, second);
+  return {first, second};
+}
+
+// A linear layer of the first position computes with its channels; the tensor that they lie in has all positions.
+Op WeightedOp(const StepWriter& b, OpKind kind, Pass pass, std::vector<TensorId> reads, std::vector<TensorId> writes) {
+  Op op = b.NewOp(kind, pass, std::move(reads), std::move(writes));
+  if (!b.attributes().first) return op;
+  op.details.whole = b.InputShape();
+  op.shape.in = {.n = op.shape.in.n, .c = op.shape.in.c};
+  return op;
+}
+
 }  // namespace
 
 std::vector<ParameterShape> WeightAndBias(const LayerAttributes& attributes, const Shape& weight) {
@@ -31,19 +48,26 @@ std::vector<ParameterShape> WeightAndBias(const LayerAttributes& attributes, con
   return parameters;
 }
 
+void CheckGroups(const LayerAttributes& a, std::int64_t in_channels, std::string& problem) {
+  if (in_channels % a.groups == 0 && a.out_channels % a.groups == 0) return;
+  problem = std::to_string(a.groups) + " groups do not divide " + std::to_string(in_channels) + " input and " +
+            std::to_string(a.out_channels) + " output channels";
+}
+
 void EmitWeighted(StepWriter& b, OpKind kind) {
   const TensorId result = b.NewResult();
-  b.Emit(b.NewOp(kind, Pass::kForward, {b.Input(), b.Parameter(0)}, {result}));
+  b.Emit(WeightedOp(b, kind, Pass::kForward, Operands(kind, b.Input(), b.Parameter(0)), {result}));
   EmitBias(b);
 }
 
 void EmitWeightedBackward(StepWriter& b, OpKind kind) {
   const TensorId gradient = b.OutputGradient();
   const auto filter = [&] {
-    b.Emit(b.NewOp(kind, Pass::kBackwardFilter, {b.Input(), gradient}, {b.ParameterGradient(0)}));
+    b.EmitParameterGradient(0, WeightedOp(b, kind, Pass::kBackwardFilter, Operands(kind, b.Input(), gradient), {}));
   };
   const auto data = [&] {
-    if (b.WantsGradient()) b.EmitInputGradient(0, b.NewOp(kind, Pass::kBackwardData, {b.Parameter(0), gradient}, {}));
+    if (!b.WantsGradient()) return;
+    b.EmitInputGradient(0, WeightedOp(b, kind, Pass::kBackwardData, Operands(kind, b.Parameter(0), gradient), {}));
   };
   if (b.options().data_first) {
     data();

@@ -6,26 +6,31 @@ namespace {
 
 struct Axis {
   const char* name;
-  std::int64_t size, window, stride, pad;
+  std::int64_t size, window, stride;  // window: with the places that a dilated one leaves out
+  Padding pad;
 };
+
+Axis AxisOf(const char* name, std::int64_t size, const LayerAttributes& a, std::size_t k) {
+  return {name, size, a.dilation[k] * (a.window[k] - 1) + 1, a.stride[k], {a.pad[k], a.PadAfter(k)}};
+}
 
 // Sizes of pooling may be rounded up, and none of its windows may lie in the padding alone: that one has no maximum.
 // A convolution of zeros is zero, so that its padding may be any (cuDNN, Caffe, PyTorch).
 std::int64_t Positions(const Axis& axis, const LayerAttributes& a, Slides slides, std::string& problem) {
-  const std::int64_t padded = axis.size + 2 * axis.pad;
+  const std::int64_t padded = axis.size + axis.pad.Sum();
   if (axis.window > padded) {
     problem = "the window's " + std::string(axis.name) + " " + std::to_string(axis.window) +
               " exceeds the padded input's " + std::to_string(padded);
     return 1;
   }
-  if (slides == Slides::kPooling && axis.pad >= axis.window) {
-    problem = "padding " + std::to_string(axis.pad) + " must be less than the window's " + axis.name + " " +
+  if (slides == Slides::kPooling && axis.pad.begin >= axis.window) {
+    problem = "padding " + std::to_string(axis.pad.begin) + " must be less than the window's " + axis.name + " " +
               std::to_string(axis.window);
     return 1;
   }
   const std::int64_t span = padded - axis.window;
   std::int64_t positions = span / axis.stride + 1;
-  if (a.ceil_mode && span % axis.stride != 0 && positions * axis.stride < axis.size + axis.pad) ++positions;
+  if (a.ceil_mode && span % axis.stride != 0 && positions * axis.stride < axis.size + axis.pad.begin) ++positions;
   return positions;
 }
 
@@ -33,9 +38,9 @@ std::int64_t Positions(const Axis& axis, const LayerAttributes& a, Slides slides
 
 Shape SlideWindow(const LayerAttributes& a, Slides slides, const Shape& input, std::string& problem) {
   Shape shape = input;
-  shape.d = Positions({"depth", input.d, a.window[0], a.stride[0], a.pad[0]}, a, slides, problem);
-  shape.h = Positions({"height", input.h, a.window[1], a.stride[1], a.pad[1]}, a, slides, problem);
-  shape.w = Positions({"width", input.w, a.window[2], a.stride[2], a.pad[2]}, a, slides, problem);
+  shape.d = Positions(AxisOf("depth", input.d, a, 0), a, slides, problem);
+  shape.h = Positions(AxisOf("height", input.h, a, 1), a, slides, problem);
+  shape.w = Positions(AxisOf("width", input.w, a, 2), a, slides, problem);
   return shape;
 }
 

@@ -5,6 +5,9 @@ namespace spillway {
 namespace {
 
 constexpr std::int64_t kMaxLrnSize = 1024;
+constexpr double kLeastSlope = 1e-6;  // in place, the sign of the result is that of the input
+constexpr double kMaxLossWeight = 1000;
+constexpr std::int64_t kMaxHeads = 1 << 16;
 
 void ReadOut(MapReader& r, const std::string& key, bool required, LayerAttributes& a) {
   a.out_channels = required ? r.RequiredInteger(key, 1, kMaxChannels) : r.IntegerOr(key, 1, 1, kMaxChannels);
@@ -24,6 +27,50 @@ void ReadSize(MapReader& r, const std::string& key, bool, LayerAttributes& a) {
   a.size = r.IntegerOr(key, a.size, 1, kMaxLrnSize);
 }
 
+void ReadMethod(MapReader& r, const std::string& key, bool, LayerAttributes& a) {
+  a.linear = r.ChoiceOr(key, {"nearest", "linear"}, a.linear ? 1 : 0) == 1;
+}
+void ReadWeight(MapReader& r, const std::string& key, bool, LayerAttributes& a) {
+  a.weight = r.NumberOr(key, a.weight, 0, kMaxLossWeight);
+}
+void ReadSlope(MapReader& r, const std::string& key, bool, LayerAttributes& a) {
+  a.slope = r.NumberOr(key, a.slope, kLeastSlope, 1);
+}
+void ReadNormGroups(MapReader& r, const std::string& key, bool, LayerAttributes& a) {
+  a.norm_groups = r.IntegerOr(key, a.norm_groups, 1, kMaxChannels);
+}
+void ReadAffine(MapReader& r, const std::string& key, bool, LayerAttributes& a) { a.affine = r.BoolOr(key, a.affine); }
+
+void ReadPointwise(MapReader& r, const std::string& key, bool, LayerAttributes& a) {
+  a.pointwise = r.BoolOr(key, a.pointwise);
+}
+void ReadFirst(MapReader& r, const std::string& key, bool, LayerAttributes& a) { a.first = r.BoolOr(key, a.first); }
+void ReadVocabulary(MapReader& r, const std::string& key, bool, LayerAttributes& a) {
+  a.vocabulary = r.RequiredInteger(key, 1, kMaxChannels);
+}
+void ReadRow(MapReader& r, const std::string& key, bool, LayerAttributes& a) {
+  a.row = r.IntegerOr(key, a.row, 0, kMaxTokenRows - 1);
+}
+void ReadPositions(MapReader& r, const std::string& key, bool, LayerAttributes& a) {
+  a.positions = r.IntegerOr(key, a.positions, 1, kMaxExtent);
+}
+void ReadHeads(MapReader& r, const std::string& key, bool, LayerAttributes& a) {
+  a.heads = r.RequiredInteger(key, 1, kMaxHeads);
+}
+void ReadKvHeads(MapReader& r, const std::string& key, bool, LayerAttributes& a) {
+  a.kv_heads = r.IntegerOr(key, a.kv_heads, 1, kMaxHeads);
+}
+void ReadCausal(MapReader& r, const std::string& key, bool, LayerAttributes& a) { a.causal = r.BoolOr(key, a.causal); }
+void ReadFused(MapReader& r, const std::string& key, bool, LayerAttributes& a) { a.fused = r.BoolOr(key, a.fused); }
+void ReadDropout(MapReader& r, const std::string& key, bool, LayerAttributes& a) {
+  a.dropout = r.NumberOr(key, a.dropout, 0, 1);
+}
+void ReadOver(MapReader& r, const std::string& key, bool, LayerAttributes& a) {
+  a.last_axis = r.ChoiceOr(key, {"channels", "width"}, a.last_axis ? 1 : 0) == 1;
+}
+// The name is read where the layers are known (network_file.cc).
+void ReadTied(MapReader& r, const std::string& key, bool, LayerAttributes&) { r.Optional(key); }
+
 }  // namespace
 
 const std::vector<AttributeReader>& Scalars() {
@@ -39,7 +86,38 @@ const std::vector<AttributeReader>& Scalars() {
        kGlobalKey,
        ReadGlobal},
       {{"rate", NumberFrom(0, 1), "0.5", "share of the elements that is dropped"}, kRateKey, ReadRate},
-      {{"size", WholeNumberFrom(1, kMaxLrnSize), "5", "number of channels in each sum"}, kSizeKey, ReadSize}};
+      {{"size", WholeNumberFrom(1, kMaxLrnSize), "5", "number of channels in each sum"}, kSizeKey, ReadSize},
+      {{"method", OneOf({"nearest", "linear"}), "nearest", "the nearest place, or between neighbours by distance"},
+       kMethodKey,
+       ReadMethod},
+      {{"weight", NumberFrom(0, kMaxLossWeight), "1", "factor of this loss in the sum over all losses"},
+       kWeightKey,
+       ReadWeight},
+      {{"slope", NumberFrom(kLeastSlope, 1), "0.01", "of the function below zero"}, kSlopeKey, ReadSlope},
+      {{"groups", channels, "32", "groups of channels, each with a mean and a deviation of its own"},
+       kNormGroupsKey,
+       ReadNormGroups},
+      {{"affine", kTrueOrFalse, "true", "has a trained scale and shift per channel"}, kAffineKey, ReadAffine},
+      {{"pointwise", kTrueOrFalse, "false", "the channels of each position, not all that a sample has"},
+       kPointwiseKey,
+       ReadPointwise},
+      {{"first", kTrueOrFalse, "false", "the channels of the first position alone"}, kFirstKey, ReadFirst},
+      {{"tied", "a name", "none", "an earlier layer, whose weight stands in for this layer's"}, kTiedKey, ReadTied},
+      {{"vocabulary", channels, "required", "how many numbers tokens have"}, kVocabularyKey, ReadVocabulary},
+      {{"row", WholeNumberFrom(0, kMaxTokenRows - 1), "0", "which row of the network's tokens"}, kRowKey, ReadRow},
+      {{"positions", WholeNumberFrom(1, kMaxExtent), "those of its input", "how many vectors there are"},
+       kPositionsKey,
+       ReadPositions},
+      {{"heads", WholeNumberFrom(1, kMaxHeads), "required", "parts that channels are divided into"},
+       kHeadsKey,
+       ReadHeads},
+      {{"kv_heads", WholeNumberFrom(1, kMaxHeads), "`heads`", "heads of keys and values, each for several queries'"},
+       kKvHeadsKey,
+       ReadKvHeads},
+      {{"causal", kTrueOrFalse, "false", "no position reads those behind it"}, kCausalKey, ReadCausal},
+      {{"fused", kTrueOrFalse, "true", "one op that keeps no scores; else products and softmax"}, kFusedKey, ReadFused},
+      {{"dropout", NumberFrom(0, 1), "0", "share of the scores that is dropped"}, kDropoutKey, ReadDropout},
+      {{"over", OneOf({"channels", "width"}), "channels", "what adds up to 1"}, kLastAxisKey, ReadOver}};
   return kTable;
 }
 
@@ -52,6 +130,7 @@ std::vector<KeyRow> AttributeKeys(const LayerKind& kind) {
     keys.push_back({row.key, WholeNumberFrom(row.min, kMaxExtent) + ", [height, width] or [depth, height, width]",
                     unless_global ? "required, unless `global: true`"
                     : required    ? "required"
+                    : row.usual   ? row.usual
                                   : std::to_string((LayerAttributes{}.*row.field)[2]),
                     row.meaning});
   }

@@ -26,6 +26,13 @@ class Checker {
   }
 
  private:
+  static std::string NamesOfLosses() {
+    std::string names;
+    for (const LayerKind* kind : LayerKinds()) {
+      if (kind->loss) names += (names.empty() ? "" : ", ") + std::string(kind->name);
+    }
+    return names;
+  }
   static std::string Called(const Layer& layer) { return "layer '" + layer.name + "'"; }
   void Complain(const Layer& layer, const std::string& what) {
     problems_.push_back({Called(layer) + ": " + what, layer.mark});
@@ -41,23 +48,27 @@ class Checker {
     return false;
   }
 
-  void CheckReaders() {
-    std::vector<bool> read(network_->layers.size(), false);
+  // A layer whose shape alone is taken is not read: nothing would come back to it.
+  std::vector<const Layer*> Readers() const {
+    std::vector<const Layer*> readers(network_->layers.size(), nullptr);
     for (const Layer& layer : network_->layers) {
-      for (const LayerId input : layer.inputs) {
-        if (input != kNetworkInput) read[static_cast<std::size_t>(input)] = true;
+      for (std::size_t k = 0; k < std::min(layer.inputs.size(), layer.kind->data_inputs); ++k) {
+        if (layer.inputs[k] != kNetworkInput) readers[static_cast<std::size_t>(layer.inputs[k])] = &layer;
       }
     }
-    const Layer& last = network_->layers.back();
-    for (std::size_t i = 0; i + 1 < network_->layers.size(); ++i) {
-      if (read[i]) continue;
-      Complain(network_->layers[i],
-               "no other layer reads it; only the last one listed ('" + last.name + "') may be unread");
-    }
-    if (!last.kind->loss)
-      Complain(last, "the last layer must be a loss (softmax_loss), not " + std::string(last.kind->name));
-    for (const Layer& layer : network_->layers) {
-      if (layer.kind->loss && &layer != &last) Complain(layer, "only the last layer may be a loss");
+    return readers;
+  }
+
+  void CheckReaders() {
+    const std::vector<const Layer*> readers = Readers();
+    for (std::size_t i = 0; i < readers.size(); ++i) {
+      const Layer& layer = network_->layers[i];
+      if (layer.kind->loss && readers[i] != nullptr) {
+        Complain(layer, "a loss ends a network, and layer '" + readers[i]->name + "' reads it");
+      } else if (!layer.kind->loss && readers[i] == nullptr) {
+        Complain(layer, std::string("no other layer reads it, and ") + layer.kind->name + " is no loss (" +
+                            NamesOfLosses() + "): end the network with one");
+      }
     }
   }
 
@@ -66,6 +77,9 @@ class Checker {
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       for (const LayerId id : network_->layers[i].inputs) {
         if (id != kNetworkInput) inputs[i].push_back(static_cast<std::size_t>(id));
+      }
+      if (const LayerId owner = network_->layers[i].tied; owner != kNotTied) {
+        inputs[i].push_back(static_cast<std::size_t>(owner));
       }
     }
     const TopologicalOrder found = OrderByInputs(inputs);
@@ -96,6 +110,7 @@ class Checker {
       for (LayerId& id : layer.inputs) {
         if (id != kNetworkInput) id = new_id[static_cast<std::size_t>(id)];
       }
+      if (layer.tied != kNotTied) layer.tied = new_id[static_cast<std::size_t>(layer.tied)];
     }
     network_->layers = std::move(layers);
   }
@@ -120,11 +135,42 @@ class Checker {
     }
     std::string problem;
     layer.shape = layer.kind->infer(layer.attributes, inputs, problem);
+    if (problem.empty()) problem = TokensProblem(layer);
+    if (problem.empty()) problem = TiedProblem(layer);
     if (problem.empty()) return CheckSizes(layer);
     std::string shapes;
-    for (const Shape& shape : inputs) shapes += (shapes.empty() ? "" : ", ") + ShapeText(shape);
+    for (std::size_t k = 0; k < count; ++k) {
+      const LayerId id = layer.inputs[k];
+      const std::string name = id == kNetworkInput ? "input" : network_->layers[static_cast<std::size_t>(id)].name;
+      shapes += (k == 0 ? "" : ", ") + (count > 1 ? name + " " : "") + ShapeText(inputs[k]);
+    }
     Complain(layer, problem + " (input " + shapes.substr(0, 200) + ")");
     return false;
+  }
+
+  std::string TokensProblem(const Layer& layer) const {
+    const bool reads = layer.kind->reads_tokens;
+    for (const LayerId id : layer.inputs) {
+      const bool tokens = id == kNetworkInput && network_->tokens;
+      if (tokens && !reads)
+        return std::string(layer.kind->name) + " takes no tokens; an embedding makes features of them";
+      if (!tokens && reads) return std::string(layer.kind->name) + " reads the network's input, which must be `tokens`";
+    }
+    return "";
+  }
+
+  std::string TiedProblem(const Layer& layer) const {
+    if (layer.tied == kNotTied) return "";
+    const Layer& owner = network_->layers[static_cast<std::size_t>(layer.tied)];
+    if (!known_[static_cast<std::size_t>(layer.tied)]) return "";
+    const std::vector<ParameterShape> of_owner = LayerParameters(*network_, owner);
+    if (of_owner.empty() || owner.tied != kNotTied) {
+      return "layer '" + owner.name + "' has no weight of its own to share";
+    }
+    const Shape there = of_owner.front().shape;
+    const Shape wanted = layer.kind->parameters(layer.attributes, network_->InputShape(layer, 0)).front().shape;
+    if (wanted == there) return "";
+    return "needs a weight of " + ShapeText(wanted) + ", and that of layer '" + owner.name + "' is " + ShapeText(there);
   }
 
   bool CheckSizes(const Layer& layer) {

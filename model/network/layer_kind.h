@@ -5,6 +5,7 @@
 #ifndef SPILLWAY_MODEL_NETWORK_LAYER_KIND_H_
 #define SPILLWAY_MODEL_NETWORK_LAYER_KIND_H_
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -15,7 +16,7 @@ namespace spillway {
 class StepWriter;  // model/unroll/step_writer.h
 
 // The attributes a kind uses, as bits: these are the keys its layers may have in YAML.
-enum AttributeKey : unsigned {
+enum AttributeKey : std::uint64_t {
   kOutKey = 1u << 0,
   kWindowKey = 1u << 1,
   kStrideKey = 1u << 2,
@@ -26,6 +27,28 @@ enum AttributeKey : unsigned {
   kGlobalKey = 1u << 7,
   kRateKey = 1u << 8,
   kSizeKey = 1u << 9,
+  kDilationKey = 1u << 10,
+  kPadAfterKey = 1u << 11,
+  kOutputPadKey = 1u << 12,
+  kScaleKey = 1u << 13,
+  kImageKey = 1u << 14,
+  kMethodKey = 1u << 15,
+  kWeightKey = 1u << 16,
+  kSlopeKey = 1u << 27,
+  kNormGroupsKey = 1u << 28,
+  kAffineKey = 1u << 29,
+  kPointwiseKey = std::uint64_t{1} << 32,
+  kFirstKey = std::uint64_t{1} << 33,
+  kTiedKey = std::uint64_t{1} << 34,
+  kVocabularyKey = std::uint64_t{1} << 35,
+  kRowKey = std::uint64_t{1} << 36,
+  kPositionsKey = std::uint64_t{1} << 37,
+  kHeadsKey = std::uint64_t{1} << 38,
+  kKvHeadsKey = std::uint64_t{1} << 39,
+  kCausalKey = std::uint64_t{1} << 40,
+  kFusedKey = std::uint64_t{1} << 41,
+  kDropoutKey = std::uint64_t{1} << 42,
+  kLastAxisKey = std::uint64_t{1} << 43,
 };
 
 // Trainable, fp32. A vector of one value per channel is {1, channels}, a convolution's weight {out, in / groups, window}.
@@ -38,11 +61,14 @@ struct LayerKind {
   const char* name;         // also its name in YAML
   const char* description;  // one line
   std::size_t min_inputs = 1, max_inputs = 1;
-  unsigned keys = 0;      // attributes it takes (AttributeKey)
-  unsigned required = 0;  // those of them without a default
+  std::size_t data_inputs = 1024;  // the first so many; of those behind them only the shape is taken
+  std::uint64_t keys = 0;          // attributes it takes (AttributeKey)
+  std::uint64_t required = 0;      // those of them without a default
   // Backward reads the layer's own result, so that nobody may overwrite it.
   bool backward_reads_result = false;
-  bool loss = false;  // ends a network; has no output gradient
+  bool loss = false;  // no layer reads it; has no output gradient
+
+  bool reads_tokens = false;  // its input is the network's, of tokens; no other kind takes those
 
   // Shape of the result. On a misfit fills `problem` with what is wrong, shapes included; the result is then ignored.
   Shape (*infer)(const LayerAttributes& attributes, const std::vector<Shape>& inputs, std::string& problem);
@@ -62,7 +88,7 @@ const std::vector<const LayerKind*>& LayerKinds();
 const LayerKind* FindLayerKind(const std::string& name);    // nullptr when there is none
 const LayerKind& LayerKindByName(const std::string& name);  // UserError with the nearest name
 
-// The parameters of a layer whose shapes are inferred.
+// The parameters of a layer whose shapes are inferred, but for one that is another layer's (Layer::tied).
 std::vector<ParameterShape> LayerParameters(const Network& network, const Layer& layer);
 
 }  // namespace spillway

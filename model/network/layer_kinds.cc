@@ -28,7 +28,9 @@ const LayerKind& LayerKindByName(const std::string& name) {
 
 std::vector<ParameterShape> LayerParameters(const Network& network, const Layer& layer) {
   if (layer.kind->parameters == nullptr) return {};
-  return layer.kind->parameters(layer.attributes, network.InputShape(layer, 0));
+  std::vector<ParameterShape> own = layer.kind->parameters(layer.attributes, network.InputShape(layer, 0));
+  if (layer.tied != kNotTied) own.erase(own.begin());
+  return own;
 }
 
 }  // namespace spillway

@@ -56,6 +56,12 @@ class NetworkReader {
     MapReader r(node, *diagnostics_, "input", InputKeys());
     if (!node.IsMap()) return;
     Shape& input = network_.input;
+    if (r.Optional("tokens") != nullptr) {
+      ReadTokens(r);
+      r.Finish();
+      return;
+    }
+    if (const Node* rows = r.Optional("rows")) Error(rows->mark, "'rows' are of tokens: give 'tokens' too");
     input.c = r.IntegerOr("channels", 3, 1, kMaxChannels);
     const bool square = r.Optional("image") != nullptr;
     if (square) {
@@ -74,6 +80,17 @@ class NetworkReader {
     has_depth_ = r.Optional("depth") != nullptr;
     input.d = r.IntegerOr("depth", 1, 1, kMaxExtent);
     r.Finish();
+  }
+
+  void ReadTokens(MapReader& r) {
+    network_.tokens = true;
+    network_.input.w = r.RequiredInteger("tokens", 1, kMaxExtent);
+    network_.input.c = r.IntegerOr("rows", 1, 1, kMaxTokenRows);
+    for (const char* key : {"channels", "image", "height", "width", "depth"}) {
+      if (const Node* other = r.Optional(key)) {
+        Error(other->mark, std::string("'") + key + "' besides 'tokens': an input is an image or tokens");
+      }
+    }
   }
 
   bool CheckList(const Node& layers) {
@@ -120,6 +137,7 @@ class NetworkReader {
       return layer;  // which other keys are right depends on the kind
     }
     ReadAttributes(reader, *layer.kind, layer.attributes);
+    if ((layer.kind->keys & kTiedKey) != 0) layer.tied = ReadTied(node);
     if (!HasOtherKeys(node, layer)) reader.Finish();
     return layer;
   }
@@ -144,8 +162,9 @@ class NetworkReader {
 
   void ReportKind(const Node& node) {
     const std::vector<std::string> names = NamesOf(LayerKinds());
-    Error(node.mark, fmt::format("unknown layer kind '{}'{} (one of {}; a network with others is {})", node.scalar,
-                                 DidYouMean(node.scalar, names), fmt::join(names, ", "), kRecorded));
+    Error(node.mark,
+          fmt::format("unknown layer kind '{}'{} (`spillway list layers` has all; a network with others is {})",
+                      node.scalar, DidYouMean(node.scalar, names), kRecorded));
   }
 
   std::vector<LayerId> ReadInputs(MapReader& reader) {
@@ -160,6 +179,14 @@ class NetworkReader {
       Error(from->mark, "from: expected the name of a layer or a list of names");
     }
     return inputs;
+  }
+
+  LayerId ReadTied(const Node& layer) {
+    const Node* tied = layer.Find("tied");
+    if (tied == nullptr) return kNotTied;
+    if (tied->scalar == "input") Error(tied->mark, "tied: expected the name of a layer that has a weight");
+    const LayerId owner = FindInput(*tied);
+    return owner == kNetworkInput ? kNotTied : owner;
   }
 
   LayerId FindInput(const Node& node) {
@@ -231,7 +258,9 @@ const KeyTable& InputKeys() {
                {"image", WholeNumberFrom(1, kMaxExtent), "height and width", "height and width alike"},
                {"height", WholeNumberFrom(1, kMaxExtent), "required, unless `image` is given", "in pixels"},
                {"width", WholeNumberFrom(1, kMaxExtent), "required, unless `image` is given", "in pixels"},
-               {"depth", WholeNumberFrom(1, kMaxExtent), "1", "frames of a 3-D network"}},
+               {"depth", WholeNumberFrom(1, kMaxExtent), "1", "frames of a 3-D network"},
+               {"tokens", WholeNumberFrom(1, kMaxExtent), "none", "positions of a text, in place of an image"},
+               {"rows", WholeNumberFrom(1, kMaxTokenRows), "1", "numbers at each position, which embeddings read"}},
       .note = "One sample. The batch is not part of a network."};
   return kTable;
 }

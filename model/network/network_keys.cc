@@ -55,7 +55,7 @@ const KeyTable& NetworkKeys() {
                  {"layers",
                   "a list of maps",
                   "required",
-                  "in any order; the last one listed is the loss, every other is read by some layer",
+                  "in any order; every layer that no other reads is a loss, and there may be several",
                   {&LayerKeys()}}},
         .note = "A file that `network: {file: ...}` of a scenario names; model/networks/ has some to start from."};
     for (const KeyTable& kind : KindTables()) table.keys.back().maps.push_back(&kind);
@@ -66,6 +66,7 @@ const KeyTable& NetworkKeys() {
 
 std::string InputCountText(const LayerKind& kind) {
   if (kind.max_inputs == 1) return "one layer";
+  if (kind.max_inputs == kind.min_inputs) return fmt::format("{} layers", kind.min_inputs);
   return fmt::format("{} to {} layers", kind.min_inputs, kind.max_inputs);
 }
 

@@ -28,6 +28,7 @@ std::string InputCountText(const LayerKind& kind);
 // ---- Attributes of layers.
 
 constexpr std::int64_t kMaxChannels = 1 << 24;
+constexpr std::int64_t kMaxTokenRows = 16;    // of a network's tokens
 constexpr std::int64_t kMaxExtent = 1 << 20;  // of an image, window, stride or padding
 
 // An attribute that is a single value: its row in the table of keys, its bit in LayerKind::keys, and how it gets into
@@ -46,11 +47,20 @@ struct ExtentReader {
   std::array<std::int64_t, 3> LayerAttributes::*field;
   std::int64_t min;
   const char* meaning;
+  const char* usual = nullptr;  // where nothing is given; nullptr: the field's own value
 };
-constexpr std::array<ExtentReader, 3> kExtents = {
-    {{"window", kWindowKey, &LayerAttributes::window, 1, "what one element of the result is made from"},
-     {"stride", kStrideKey, &LayerAttributes::stride, 1, "from one window to the next"},
-     {"pad", kPadKey, &LayerAttributes::pad, 0, "zeros around the image"}}};
+constexpr std::array<ExtentReader, 8> kExtents = {
+    {{"window", kWindowKey, &LayerAttributes::window, 1, "what one element of the result is made from", nullptr},
+     {"stride", kStrideKey, &LayerAttributes::stride, 1, "from one window to the next", nullptr},
+     {"dilation", kDilationKey, &LayerAttributes::dilation, 1, "from one element of the window to the next", nullptr},
+     {"pad", kPadKey, &LayerAttributes::pad, 0, "zeros around the image", nullptr},
+     {"pad_after", kPadAfterKey, &LayerAttributes::pad_after, 0,
+      "zeros behind the image, where `pad` is in front alone", "as `pad`"},
+     {"output_pad", kOutputPadKey, &LayerAttributes::output_pad, 0, "rows and columns more at the result's end",
+      nullptr},
+     {"scale", kScaleKey, &LayerAttributes::scale, 1, "how many times as large the result is", "none"},
+     {"image", kImageKey, &LayerAttributes::image, 1, "size of the result",
+      "by `scale` (resize), or that of the second layer in `from`"}}};
 
 }  // namespace spillway
 

@@ -88,6 +88,7 @@ bool ReadPad(std::string_view text, bool both, OpShape* shape) {
 
 bool ReadWord(std::string_view word, std::string_view value, OpShape* shape) {
   if (word == "window") return ReadTriple(value, &shape->window);
+  if (word == "dilation") return ReadTriple(value, &shape->dilation);
   if (word == "stride") return ReadTriple(value, &shape->stride);
   if (word == "pad" || word == "pad_end") return ReadPad(value, word == "pad", shape);
   if (word == "groups") return ReadNumber(value, &shape->groups);
@@ -125,6 +126,7 @@ std::string OpShapeText(const OpShape& shape) {
   if (shape.out != shape.in) text += fmt::format(" {} {}", kArrow, ShapeText(shape.out));
   AddTriple("window", shape.window, 1, &text);
   AddTriple("stride", shape.stride, 1, &text);
+  AddTriple("dilation", shape.dilation, 1, &text);
   AddTriple("pad", shape.PadBegin(), 0, &text);
   if (shape.PadEnd() != shape.PadBegin()) AddTriple("pad_end", shape.PadEnd(), -1, &text);
   AddNumber("groups", shape.groups, &text);

@@ -3,8 +3,8 @@
 //   32x16x8x8 -> 32x32x8x8 window 3x3 stride 2x2 pad 1x1 groups 2
 //   32x16x8x8 operands 2
 //
-// The shape of the forward input; "->" and that of the forward output, unless they are equal; window, stride, pad,
-// groups and operands where they are not 1 (pad: 0). Shapes are n x c x h x w, or n x c x d x h x w with a depth;
+// The shape of the forward input; "->" and that of the forward output, unless they are equal; window, stride,
+// dilation, pad, groups and operands where they are not 1 (pad: 0). Shapes are n x c x h x w, or n x c x d x h x w with a depth;
 // triples are height x width, with the depth in front where it is not 1 (pad: 0). One launch has one text.
 #ifndef SPILLWAY_MODEL_PROFILE_LAUNCH_TEXT_H_
 #define SPILLWAY_MODEL_PROFILE_LAUNCH_TEXT_H_

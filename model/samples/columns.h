@@ -21,7 +21,8 @@ namespace spillway {
 enum class Column : std::uint8_t {
   kDevice, kHost, kDriver, kCuda, kCudnn,
   kOp, kPass, kAlgorithm, kMath, kPrecision, kLayout,
-  kN, kC, kD, kH, kW, kK, kT, kR, kS, kPad, kPadD, kPadW, kStride, kStrideD, kStrideW, kGroups, kOperands,
+  kN, kC, kD, kH, kW, kK, kT, kR, kS, kPad, kPadD, kPadW, kStride, kStrideD, kStrideW,
+  kDilation, kDilationD, kDilationW, kGroups, kOperands,
   kOutD, kOutH, kOutW, kAccumulate,
   kBytes, kRowBytes, kPitchBytes, kDirection, kKind, kLink, kContention,
   kMedian, kP10, kP90, kSamples, kHostTime, kWorkspace, kWorkspaceLimit, kStatus,
@@ -33,8 +34,8 @@ enum class Column : std::uint8_t {
 inline constexpr std::array kColumnNames = {
   "device", "host", "driver", "cuda", "cudnn",
   "op", "pass", "algorithm", "math", "precision", "layout",
-  "n", "c", "d", "h", "w", "k", "t", "r", "s", "pad", "pad_d", "pad_w", "stride", "stride_d", "stride_w", "groups",
-  "operands", "out_d", "out_h", "out_w", "accumulate",
+  "n", "c", "d", "h", "w", "k", "t", "r", "s", "pad", "pad_d", "pad_w", "stride", "stride_d", "stride_w",
+  "dilation", "dilation_d", "dilation_w", "groups", "operands", "out_d", "out_h", "out_w", "accumulate",
   "bytes", "row_bytes", "pitch_bytes", "direction", "kind", "link", "contention",
   "median_us", "p10_us", "p90_us", "samples", "host_us", "workspace_bytes", "workspace_limit", "status",
   "deterministic", "heuristic_rank", "sm_clock_mhz",

@@ -1,3 +1,5 @@
+#include "model/step/launch.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -35,10 +37,14 @@ class LaunchReader {
   void ReadWindow();
   void CheckGroups();
   void CheckSize();
+  std::int64_t Spread(int axis, std::int64_t size, Column out);
   std::int64_t Slide(int axis, std::int64_t size, Column out);
   std::int64_t Size(Column column, std::int64_t fallback) { return row_.Integer(column, fallback, 1, kLargestSize); }
   OpKind kind() const { return launch_.kind; }
-  bool Pools() const { return HasWindow(kind()) && kind() != OpKind::kConvolution; }
+  bool Pools() const { return HasWindow(kind()) && !HasWeights(kind()); }
+  bool Convolves() const { return HasWindow(kind()) && HasWeights(kind()); }
+  bool Stated() const { return TraitsOf(kind()).stated; }
+  bool ChangesImage() const { return kind() == OpKind::kResize || kind() == OpKind::kSlice; }
 
   SampleRow& row_;
   const OpWord& op_;
@@ -132,13 +138,28 @@ void LaunchReader::ReadWindow() {
   shape_.window = {read(Column::kT, 1, 1), r, read(Column::kS, r, 1)};
   shape_.pad = {read(Column::kPadD, deep ? pad : 0, 0), pad, read(Column::kPadW, pad, 0)};
   shape_.stride = {read(Column::kStrideD, deep ? stride : 1, 1), stride, read(Column::kStrideW, stride, 1)};
+  if (!Convolves()) return;
+  const std::int64_t dilation = read(Column::kDilation, 1, 1);
+  shape_.dilation = {read(Column::kDilationD, deep ? dilation : 1, 1), dilation, read(Column::kDilationW, dilation, 1)};
+}
+
+// Places that the window adds to along one axis. Up to a stride more may follow, which the row then says.
+std::int64_t LaunchReader::Spread(int axis, std::int64_t size, Column out) {
+  const auto at = static_cast<std::size_t>(axis);
+  const std::int64_t stride = shape_.stride[at];
+  const std::int64_t least = (size - 1) * stride + shape_.Extent(at) - shape_.pad[at].Sum();
+  const std::int64_t stated = Size(out, std::max<std::int64_t>(least, 1));
+  if (least >= 1 && stated >= least && stated < least + stride) return stated;
+  row_.Error(out, fmt::format("{}: a transposed window of {} with stride {} over {} gives {} to {}, found {}",
+                              NameOf(out), shape_.Extent(at), stride, size, least, least + stride - 1, stated));
+  return stated;
 }
 
 // Positions of the window along one axis. Libraries round down; pooling may round up, which its row then says, but for a
 // window that would begin in the padding behind.
 std::int64_t LaunchReader::Slide(int axis, std::int64_t size, Column out) {
   const auto at = static_cast<std::size_t>(axis);
-  const std::int64_t padded = size + shape_.pad[at].Sum(), window = shape_.window[at], stride = shape_.stride[at];
+  const std::int64_t padded = size + shape_.pad[at].Sum(), window = shape_.Extent(at), stride = shape_.stride[at];
   if (window > padded) {
     row_.Error(Column::kR, fmt::format("a window of {} exceeds the padded input of {}", window, padded));
     return 1;
@@ -164,13 +185,28 @@ void LaunchReader::ReadOutput() {
   shape_.out = shape_.in;
   if (HasWindow(kind())) {
     ReadWindow();
-    shape_.out.d = Slide(0, shape_.in.d, Column::kOutD);
-    shape_.out.h = Slide(1, shape_.in.h, Column::kOutH);
-    shape_.out.w = Slide(2, shape_.in.w, Column::kOutW);
+    const auto places = kind() == OpKind::kTransposedConvolution ? &LaunchReader::Spread : &LaunchReader::Slide;
+    shape_.out.d = (this->*places)(0, shape_.in.d, Column::kOutD);
+    shape_.out.h = (this->*places)(1, shape_.in.h, Column::kOutH);
+    shape_.out.w = (this->*places)(2, shape_.in.w, Column::kOutW);
+  } else if (ChangesImage() || Stated()) {
+    shape_.out.d = Size(Column::kOutD, shape_.in.d);
+    shape_.out.h = Size(Column::kOutH, shape_.in.h);
+    shape_.out.w = Size(Column::kOutW, shape_.in.w);
   }
   const std::int64_t k = Size(Column::kK, shape_.in.c);
-  if (kind() == OpKind::kConvolution || kind() == OpKind::kConcat) shape_.out.c = k;
-  if (kind() == OpKind::kLinear) shape_.out = {.n = shape_.in.n, .c = k};
+  if (Convolves() || Stated() || kind() == OpKind::kConcat) shape_.out.c = k;
+  if (kind() == OpKind::kLinear) {
+    shape_.out = {.n = shape_.in.n,
+                  .c = k,
+                  .d = Size(Column::kOutD, 1),
+                  .h = Size(Column::kOutH, 1),
+                  .w = Size(Column::kOutW, 1)};
+  }
+  if (Stated()) {
+    shape_.groups = Size(Column::kGroups, 1);
+    shape_.window = {Size(Column::kR, 1), 1, Size(Column::kS, 1)};
+  }
   if (kind() == OpKind::kConcat && k < shape_.in.c) {
     row_.Error(Column::kK,
                fmt::format("k: {} channels of the result are fewer than the first input's {}", k, shape_.in.c));
@@ -179,7 +215,7 @@ void LaunchReader::ReadOutput() {
 }
 
 void LaunchReader::CheckGroups() {
-  if (kind() != OpKind::kConvolution) return;
+  if (!Convolves() && kind() != OpKind::kGroupNorm) return;
   row_.RefuseUnread(Matter::kGroups);
   shape_.groups = Size(Column::kGroups, 1);
   if (shape_.in.c % shape_.groups == 0 && shape_.out.c % shape_.groups == 0) return;
@@ -214,6 +250,7 @@ void LaunchReader::Read() {
   ReadOutput();
   CheckGroups();
   CheckSize();
+  launch_ = AsConvolution(launch_);  // by which it is known
   launch_.accumulate = row_.Integer(Column::kAccumulate, 0, 0, 1) == 1;
   launch_.workspace = row_.Integer(Column::kWorkspaceLimit, kUsualWorkspace, 0, std::numeric_limits<Bytes>::max());
 }

@@ -64,9 +64,22 @@ const OpWord* FindOpWord(std::string_view name) {
   return nullptr;
 }
 
+namespace {
+
+std::vector<std::string> NamesOfPasses(OpKind kind) {
+  std::vector<std::string> names;
+  for (int pass = 0; pass <= static_cast<int>(Pass::kUpdate); ++pass) {
+    if (HasPass(kind, static_cast<Pass>(pass))) names.emplace_back(PassName(static_cast<Pass>(pass)));
+  }
+  return names;
+}
+
+}  // namespace
+
 std::vector<std::string> PassWords(OpKind kind) {
   switch (kind) {
     case OpKind::kConvolution:
+    case OpKind::kTransposedConvolution:
     case OpKind::kLinear:
       return {"forward", "backward_data", "backward_filter"};
     case OpKind::kBias:
@@ -74,7 +87,7 @@ std::vector<std::string> PassWords(OpKind kind) {
     case OpKind::kUpdate:
       return {"update", "forward"};
     default:
-      return {"forward", "backward"};
+      return NamesOfPasses(kind);
   }
 }
 

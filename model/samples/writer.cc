@@ -45,6 +45,12 @@ std::string AlgorithmCell(const Sample& sample) {
   return sample.algorithm.empty() ? kBest : fmt::format("{}:{}", kBest, sample.algorithm);
 }
 
+void PutOutput(const OpShape& shape, Cells& cells) {
+  cells.Set(Column::kOutH, shape.out.h);
+  cells.Set(Column::kOutW, shape.out.w);
+  cells.SetUnless(Column::kOutD, shape.out.d, 1);
+}
+
 void PutWindow(const OpShape& shape, Cells& cells) {
   if (shape.PadBegin() != shape.PadEnd()) throw UserError("a sample states one padding for both sides of an axis");
   cells.Set(Column::kR, shape.window[1]);
@@ -53,14 +59,18 @@ void PutWindow(const OpShape& shape, Cells& cells) {
   cells.Set(Column::kStride, shape.stride[1]);
   cells.SetUnless(Column::kPadW, shape.pad[2].begin, shape.pad[1].begin);
   cells.SetUnless(Column::kStrideW, shape.stride[2], shape.stride[1]);
+  cells.SetUnless(Column::kDilation, shape.dilation[1], 1);
+  cells.SetUnless(Column::kDilationW, shape.dilation[2], shape.dilation[1]);
   cells.SetUnless(Column::kT, shape.window[0], 1);
   const bool deep = shape.window[0] != 1;
   cells.SetUnless(Column::kPadD, shape.pad[0].begin, deep ? shape.pad[1].begin : 0);
   cells.SetUnless(Column::kStrideD, shape.stride[0], deep ? shape.stride[1] : 1);
-  cells.Set(Column::kOutH, shape.out.h);
-  cells.Set(Column::kOutW, shape.out.w);
-  cells.SetUnless(Column::kOutD, shape.out.d, 1);
+  cells.SetUnless(Column::kDilationD, shape.dilation[0], deep ? shape.dilation[1] : 1);
+  PutOutput(shape, cells);
 }
+
+// A linear layer of each position.
+bool HasPositions(const Launch& launch) { return launch.kind == OpKind::kLinear && launch.shape.out.Spatial() > 1; }
 
 void PutShape(const Launch& launch, Cells& cells) {
   const OpShape& shape = launch.shape;
@@ -71,10 +81,18 @@ void PutShape(const Launch& launch, Cells& cells) {
   cells.SetUnless(Column::kH, shape.in.h, slides ? 0 : 1);
   cells.SetUnless(Column::kW, shape.in.w, slides ? 0 : 1);
   if (slides) PutWindow(shape, cells);
+  const bool stated = TraitsOf(launch.kind).stated, positions = HasPositions(launch);
+  if (launch.kind == OpKind::kResize || launch.kind == OpKind::kSlice || stated || positions) PutOutput(shape, cells);
+  if (stated) {
+    cells.Set(Column::kR, shape.window[0]);
+    cells.Set(Column::kS, shape.window[2]);
+  }
   if (launch.kind == OpKind::kLrn) cells.Set(Column::kR, shape.window[0]);
   const bool outputs = HasWeights(launch.kind);
-  if (outputs || launch.kind == OpKind::kConcat) cells.Set(Column::kK, shape.out.c);
-  if (launch.kind == OpKind::kConvolution) cells.Set(Column::kGroups, shape.groups);
+  if (outputs || stated || launch.kind == OpKind::kConcat) cells.Set(Column::kK, shape.out.c);
+  if (launch.kind == OpKind::kConvolution || launch.kind == OpKind::kGroupNorm || stated) {
+    cells.Set(Column::kGroups, shape.groups);
+  }
 }
 
 void PutLaunch(const Sample& sample, Cells& cells) {

@@ -154,7 +154,7 @@ AccumulatedNumbers NumbersOf(const TrainingStep& step) {
   if (step.parts == 1) return numbers;
   for (const Op& op : step.ops) {
     if (!op.side_effect) continue;
-    const bool redraws = op.kind == OpKind::kDropout;
+    const bool redraws = op.kind == OpKind::kDropout || op.kind == OpKind::kAttention;
     numbers = std::max(numbers, redraws ? AccumulatedNumbers::kRedrawn : AccumulatedNumbers::kChanged);
   }
   return numbers;

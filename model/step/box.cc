@@ -28,6 +28,16 @@ Box WithRange(Box box, std::size_t axis, std::int64_t begin, std::int64_t end) {
   return box;
 }
 
+Box CentreOf(const Shape& whole, const Shape& size) {
+  const std::array<std::int64_t, kAxes> all = Sizes(whole), part = Sizes(size);
+  Box box;
+  for (std::size_t axis = 0; axis < kAxes; ++axis) {
+    box.begin[axis] = (all[axis] - part[axis]) / 2;
+    box.end[axis] = box.begin[axis] + part[axis];
+  }
+  return box;
+}
+
 bool Contains(const Box& outer, const Box& inner) {
   for (std::size_t axis = 0; axis < kAxes; ++axis) {
     if (inner.begin[axis] < outer.begin[axis] || inner.end[axis] > outer.end[axis]) return false;

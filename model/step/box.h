@@ -34,6 +34,8 @@ struct Box {
 Box WholeOf(const Shape& shape);
 // The same places in all dimensions but one.
 Box WithRange(Box box, std::size_t axis, std::int64_t begin, std::int64_t end);
+// As large as `size`, as far from one end of `whole` as from the other; nearer to the beginning by one where that cannot be.
+Box CentreOf(const Shape& whole, const Shape& size);
 bool Contains(const Box& outer, const Box& inner);
 Box Intersection(const Box& a, const Box& b);  // empty: Elements() is 0
 // What of `box` is not in `hole`: at most ten boxes that do not overlap.

@@ -3,6 +3,7 @@
 #define SPILLWAY_MODEL_STEP_LAUNCH_H_
 
 #include <cstdint>
+#include <utility>
 
 #include "model/step/training_step.h"
 
@@ -34,6 +35,26 @@ Launch RecomputationOf(const Op& op);  // the same where its recomputation does 
 inline Launch Unchosen(Launch launch) {
   launch.algorithm = 0;
   launch.workspace = kUsualWorkspace;
+  return launch;
+}
+
+// The pass of a convolution that computes what this pass of a transposed convolution does.
+constexpr Pass ExchangedPass(Pass pass) {
+  if (pass == Pass::kForward) return Pass::kBackwardData;
+  return pass == Pass::kBackwardData ? Pass::kForward : pass;
+}
+
+// The launch that libraries are called with, and by which costs are known: of a transposed convolution that of the
+// convolution whose input is its result. Operands, window, algorithms and workspace are the same. All others are
+// themselves.
+//
+//   transposed                        x, n x c x small  ->  y, n x k x large      weight c x k / groups x window
+//   forward = backward data of        y, n x k x large  ->  x, n x c x small      the same
+inline Launch AsConvolution(Launch launch) {
+  if (launch.kind != OpKind::kTransposedConvolution) return launch;
+  launch.kind = OpKind::kConvolution;
+  launch.pass = ExchangedPass(launch.pass);
+  std::swap(launch.shape.in, launch.shape.out);
   return launch;
 }
 

@@ -49,13 +49,16 @@ struct OpTraits {
   const char* name;     // "convolution", "batch_norm", "max_pool", ...: in profiles, samples and texts
   unsigned passes = 0;  // PassBit of those that it has
   bool samples_apart =
-      false;                 // computes each sample of the batch by itself; sums over them are of parameters' gradients
+      false;  // computes each sample of the batch by itself; sums over them are of parameters' gradients
+  // Its backward pass sums parameters' gradients over the samples beside what it computes of each: it runs whole.
+  bool backward_sums = false;
   bool product = false;      // multiplies matrices: bound by arithmetic, not by memory, at the rate of its math mode
   bool weights = false;      // one factor is its layer's weights: has a filter pass, and features of its own
   bool algorithms = false;   // a library offers several, with workspaces of their own (AlgorithmNames)
   bool window = false;       // slides OpShape::window over its input
   bool elementwise = false;  // passes over whole tensors, whatever their shape: one cost law for all of these
   bool planes = false;       // on a processor, goes plane by plane of a sample and channel
+  bool stated = false;  // a sample states the result's shape, groups, and window[0] and [2] (r, s) of its own accord
   bool backward_needs_forward = false;  // its backward pass reads what its forward pass of the same data has left
   bool labels = false;                  // reads the batch's labels
   bool opaque = false;                  // its computation is unknown: no law, no kernel, no layer
@@ -70,6 +73,9 @@ inline constexpr unsigned kBoth = PassBit(Pass::kForward) | PassBit(Pass::kBackw
 inline constexpr unsigned kWeighted =
     PassBit(Pass::kForward) | PassBit(Pass::kBackwardData) | PassBit(Pass::kBackwardFilter);
 inline constexpr unsigned kBias = PassBit(Pass::kForward) | PassBit(Pass::kBackwardBias);
+inline constexpr unsigned kToken = kBias | PassBit(Pass::kBackwardData);
+inline constexpr unsigned kVector = kBoth | PassBit(Pass::kBackwardBias);   // a parameter per channel
+inline constexpr unsigned kFactors = kBoth | PassBit(Pass::kBackwardData);  // a gradient for each of two inputs
 }  // namespace op_passes
 
 // By OpKind.
@@ -83,9 +89,9 @@ inline constexpr std::array kOpTraits = {
              .opaque = true},
 };
 #undef OP_KIND
-// The last kind that profiles, samples and devices know.
-constexpr OpKind kLastOpKind = OpKind::kUpdate;
-static_assert(static_cast<std::size_t>(kLastOpKind) + 2 == kOpTraits.size(), "the last line of op_kinds.inc");
+// The last kind that profiles, samples and devices know: that of the table's last line.
+constexpr OpKind kLastOpKind = static_cast<OpKind>(static_cast<int>(OpKind::kRecorded) - 1);
+static_assert(static_cast<std::size_t>(OpKind::kRecorded) + 1 == kOpTraits.size(), "a row each");
 
 constexpr const OpTraits& TraitsOf(OpKind kind) { return kOpTraits[static_cast<std::size_t>(kind)]; }
 constexpr const char* OpKindName(OpKind kind) { return TraitsOf(kind).name; }

@@ -15,7 +15,9 @@
 #include <string>
 #include <vector>
 
+#include "model/step/activation.h"
 #include "model/step/box.h"
+#include "model/step/heads.h"
 #include "model/step/op_kind.h"
 #include "model/step/tensor.h"
 
@@ -32,8 +34,8 @@ struct Work {
   double bytes = 0;
 };
 
-// The padding of an axis: places before and after the input that a window may cover. Layers pad both sides equally;
-// parts of an op need not.
+// The padding of an axis: places before and after the input that a window may cover. Most layers pad both sides equally;
+// parts of an op do not.
 struct Padding {
   std::int64_t begin = 0, end = 0;
   constexpr Padding() = default;
@@ -48,15 +50,20 @@ struct OpShape {
   Shape in;   // forward input (the first one), whatever the pass
   Shape out;  // forward output
   std::array<std::int64_t, 3> window{1, 1, 1}, stride{1, 1, 1};
+  std::array<std::int64_t, 3> dilation{1, 1, 1};  // places from one element of the window to the next
   std::array<Padding, 3> pad{};
   std::int64_t groups = 1;
   // Forward inputs of add and concat. Update: tensors it touches (parameter, gradient, optimizer states), in units of the
-  // parameter's size. Batch norm: 0 where the statistics are given (inference). LRN: window[0] is the number of channels
+  // parameter's size. Batch norm: 0 where the statistics are given (inference). Attention: AttentionOperands (heads.h).
+  // LRN: window[0] is the number of channels
   // summed over.
   std::int64_t operands = 1;
   std::int64_t recorded = 0;  // of a recorded op, which has no shape: 1 + its row of the recording's times
   std::array<std::int64_t, 3> PadBegin() const { return {pad[0].begin, pad[1].begin, pad[2].begin}; }
   std::array<std::int64_t, 3> PadEnd() const { return {pad[0].end, pad[1].end, pad[2].end}; }
+  // Places from the window's first element to its last, both counted.
+  std::int64_t Extent(std::size_t k) const { return dilation[k] * (window[k] - 1) + 1; }
+  bool Dilated() const { return dilation != std::array<std::int64_t, 3>{1, 1, 1}; }
   std::int64_t MostPad(std::size_t k) const { return pad[k].begin > pad[k].end ? pad[k].begin : pad[k].end; }
   bool operator==(const OpShape&) const = default;
 };
@@ -70,12 +77,29 @@ struct OpSlice {
 
 // Details that a device needs in addition to the shape. Costs do not depend on them.
 struct OpDetails {
-  std::vector<OpSlice> slices{};  // add, concat: every operand in order; one that is used twice is there twice
-  Shape whole{};                  // concat: the concatenation; a backward op may write some inputs' gradients only
+  // add, concat: every operand in order; one that is used twice is there twice. Slice: what of the whole its result is.
+  std::vector<OpSlice> slices{};
+  // Concat: the concatenation; a backward op may write some inputs' gradients only. Slice: what it is a box of.
+  Shape whole{};
   double dropout_rate = 0.5;
   // Loss only: the number of samples of which it is the mean, if larger than the op's own; 0: the op's own.
   std::int64_t mean_over = 0;
-  bool input_gradient = true;  // batch norm backward: false where only the gradients of scale and shift are wanted
+  double loss_weight = 1;      // loss only: its share of the step's loss
+  bool linear = false;         // resize: means of neighbours; false: the nearest place
+  bool input_gradient = true;  // norms' backward: false where only the gradients of scale and shift are wanted
+  ActivationFunction function = ActivationFunction::kSigmoid;  // activation: which
+  double slope = 0.01;                                         // leaky ReLU: below zero
+  bool from_result = false;                                    // activation backward: reads the result, not the input
+  bool affine = true;             // group and layer norm: has scale and shift (with `root_mean_square` scale alone)
+  bool root_mean_square = false;  // layer norm: without mean and shift
+  bool saved_indices = false;     // max pooling: forward writes the places of the maxima, backward reads them
+  bool per_sample = false;        // dropout: of whole samples, a number of the mask each
+  DataType mask_type = DataType::kBool;  // dropout: of the mask
+  HeadSplit heads{};                     // attention, its products and its softmax
+  bool along_width = false;              // softmax: along the last axis; false: over channels
+  bool causal = false;                   // softmax: of the scores up to the position's own
+  bool scaled = false;                   // softmax: of scores divided by the root of a head's size
+  std::int64_t row = 0;                  // embedding: which row of the tokens
   bool operator==(const OpDetails&) const = default;
 };
 

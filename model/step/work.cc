@@ -24,8 +24,15 @@ const OpTraffic& TrafficOf(const Launch& launch) {
 double WeightElements(const Launch& launch) {
   const OpShape& s = launch.shape;
   const double out = static_cast<double>(s.out.c);
-  if (launch.kind == OpKind::kLinear) return out * static_cast<double>(s.in.c * s.in.Spatial());
+  if (launch.kind == OpKind::kLinear) return out * static_cast<double>(s.in.c * s.in.Spatial() / s.out.Spatial());
   return out * static_cast<double>(s.in.c / s.groups) * WindowSize(s);
+}
+
+// Of the parameter that a pass of kind kBackwardBias makes the gradient of.
+double BiasElements(const Launch& launch) {
+  const OpShape& s = launch.shape;
+  if (launch.kind == OpKind::kEmbedding) return static_cast<double>(s.in.c * s.out.c);
+  return static_cast<double>(launch.kind == OpKind::kPosition ? s.out.c * s.out.Spatial() : s.out.c);
 }
 
 // What the pass writes: the destination of an accumulation.
@@ -36,7 +43,7 @@ double DestinationElements(const Launch& launch) {
     case Pass::kBackwardFilter:
       return WeightElements(launch);
     case Pass::kBackwardBias:
-      return static_cast<double>(launch.shape.out.c);
+      return BiasElements(launch);
     case Pass::kBackward:
       return Elements(launch.kind == OpKind::kConcat ? launch.shape.out : launch.shape.in);
     default:
@@ -62,6 +69,42 @@ Work StreamingWork(const Launch& launch, double element) {
   return {.flops = flops * (launch.pass == Pass::kForward ? out : in), .bytes = element * elements + t.mask * out};
 }
 
+// Every sum of a product is of window[0] numbers; the second factor has what the other matrices leave.
+void AddProductWork(const OpShape& s, double element, Work& work) {
+  const double depth = static_cast<double>(s.window[0]), matrices = static_cast<double>(s.in.n * s.groups);
+  const double rows = Elements(s.in) / (matrices * depth), columns = Elements(s.out) / (matrices * rows);
+  work.flops = 2 * Elements(s.out) * depth;
+  work.bytes += element * matrices * depth * columns;
+}
+
+// Two products forward, five backward, which computes the scores again. Causal: of the pairs that are not masked.
+double AttentionFlops(const Launch& launch) {
+  const OpShape& s = launch.shape;
+  const double queries = static_cast<double>(s.out.Spatial()), keys = static_cast<double>(s.in.Spatial());
+  const double pairs = IsCausal(s.operands) ? queries * (queries + 1) / 2 : queries * keys;
+  return (launch.pass == Pass::kForward ? 4 : 10) * pairs * static_cast<double>(s.out.n * s.out.c);
+}
+
+// An embedding's numbers are int64. Its input counts as many channels as the vocabulary, so that nothing here hangs on them.
+void AddEmbeddingWork(const Launch& launch, double element, Work& work) {
+  const bool forward = launch.pass == Pass::kForward;
+  work.flops = forward ? 0 : Elements(launch.shape.out);
+  work.bytes += static_cast<double>(SizeOf(DataType::kInt64) * launch.shape.out.n * launch.shape.out.Spatial());
+  if (!forward) work.bytes += element * BiasElements(launch);
+}
+
+// What the rows of the table cannot say.
+void AddOwnWork(const Launch& launch, double element, Work& work) {
+  const OpShape& s = launch.shape;
+  if (launch.kind == OpKind::kProduct) AddProductWork(s, element, work);
+  if (launch.kind == OpKind::kAttention) work.flops = AttentionFlops(launch);
+  if (launch.kind == OpKind::kEmbedding) AddEmbeddingWork(launch, element, work);
+  if (launch.kind == OpKind::kPosition) work.bytes += element * BiasElements(launch);
+  if (launch.kind == OpKind::kClassToken && launch.pass == Pass::kBackwardBias) {
+    work.bytes = element * static_cast<double>(s.out.n * s.out.c + s.out.c);
+  }
+}
+
 }  // namespace
 
 Launch LaunchOf(const Op& op) {
@@ -80,9 +123,11 @@ Launch RecomputationOf(const Op& op) {
   return launch;
 }
 
-Work CountWork(const Launch& launch) {
+Work CountWork(const Launch& asked) {
+  const Launch launch = AsConvolution(asked);
   const double element = static_cast<double>(SizeOf(launch.type));
   Work work = HasWeights(launch.kind) ? WeightedWork(launch, element) : StreamingWork(launch, element);
+  AddOwnWork(launch, element, work);
   if (launch.accumulate) work.bytes += element * DestinationElements(launch);
   return work;
 }

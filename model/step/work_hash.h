@@ -11,14 +11,20 @@
 
 namespace spillway {
 
+// Recorded ops stand behind the table, which grows: they keep the number that they had when it ended with updates. Their
+// shapes tell them apart from the kind that has this number now.
+constexpr std::int64_t NumberInHashes(OpKind kind) {
+  return static_cast<std::int64_t>(kind == OpKind::kRecorded ? OpKind::kUpdate : kind) + (kind == OpKind::kRecorded);
+}
+
 // What is computed: everything of the launch but algorithm and workspace. The draws of sim/uncertainty/ hang on it: another
 // function gives other intervals, within their standard error.
 inline std::uint64_t HashOfWork(const Launch& l) {
   Hasher hash;
   const auto add = [&hash](std::int64_t value) { hash.Add(static_cast<std::uint64_t>(value)); };
-  add(static_cast<std::int64_t>(l.kind) | static_cast<std::int64_t>(l.pass) << 8 |
-      static_cast<std::int64_t>(l.type) << 16 | static_cast<std::int64_t>(l.math) << 24 |
-      static_cast<std::int64_t>(l.layout) << 32 | static_cast<std::int64_t>(l.accumulate) << 40);
+  add(NumberInHashes(l.kind) | static_cast<std::int64_t>(l.pass) << 8 | static_cast<std::int64_t>(l.type) << 16 |
+      static_cast<std::int64_t>(l.math) << 24 | static_cast<std::int64_t>(l.layout) << 32 |
+      static_cast<std::int64_t>(l.accumulate) << 40);
   for (const Shape* s : {&l.shape.in, &l.shape.out}) {
     for (const std::int64_t size : {s->n, s->c, s->d, s->h, s->w}) add(size);
   }
@@ -27,6 +33,7 @@ inline std::uint64_t HashOfWork(const Launch& l) {
     for (const std::int64_t size : *sizes) add(size);
   }
   for (std::size_t k = 0; after != before && k < after.size(); ++k) add(after[k]);
+  for (std::size_t k = 0; l.shape.Dilated() && k < after.size(); ++k) add(-l.shape.dilation[k]);
   add(l.shape.groups);
   add(l.shape.operands);
   if (l.shape.recorded != 0) add(l.shape.recorded);

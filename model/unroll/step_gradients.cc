@@ -95,6 +95,24 @@ void StepWriter::EmitInputGradient(std::size_t k, Op op, bool overwrites) {
   }
 }
 
+TensorId StepWriter::NewInnerGradient(const std::string& name, const Shape& shape) {
+  return NewTensor(layer().name + ":" + name + ":gradient", shape, TensorClass::kGradient);
+}
+
+TensorId StepWriter::NewGradientPart(std::size_t k) {
+  if (WantsGradient(k)) return NewGradient(InputValue(k));
+  return NewInnerGradient("unused" + std::to_string(k), InputShape(k));
+}
+
+void StepWriter::AddGradientPart(std::size_t k, TensorId part) {
+  if (!WantsGradient(k)) return;
+  if (HasGradient(k)) {
+    AddToSlot(InputValue(k), part);
+  } else {
+    FillSlot(InputValue(k), part);
+  }
+}
+
 void StepWriter::ShareGradient(std::size_t k) {
   if (HasGradient(k)) {
     AddToSlot(InputValue(k), OutputGradient());

@@ -20,13 +20,15 @@ void RemoveDuplicates(std::vector<TensorId>& ids) {
 
 OpShape UsualShape(const Network& network, const Layer& layer) {
   const LayerAttributes& a = layer.attributes;
-  OpShape shape{.in = network.InputShape(layer, 0),
-                .out = layer.shape,
-                .window = a.window,
-                .stride = a.stride,
-                .pad = {a.pad[0], a.pad[1], a.pad[2]},
-                .groups = a.groups,
-                .operands = static_cast<std::int64_t>(layer.inputs.size())};
+  OpShape shape{
+      .in = network.InputShape(layer, 0),
+      .out = layer.shape,
+      .window = a.window,
+      .stride = a.stride,
+      .dilation = a.dilation,
+      .pad = {Padding(a.pad[0], a.PadAfter(0)), Padding(a.pad[1], a.PadAfter(1)), Padding(a.pad[2], a.PadAfter(2))},
+      .groups = a.groups,
+      .operands = static_cast<std::int64_t>(layer.inputs.size())};
   if (a.global) {
     shape.window = shape.stride = {shape.in.d, shape.in.h, shape.in.w};
     shape.pad = {0, 0, 0};
@@ -61,11 +63,14 @@ void StepWriter::Prepare() {
   parameter_gradients_.resize(layers);
   states_.resize(layers);
   auxiliaries_.resize(layers);
-  values_[0] = NewTensor("input", network_->input, TensorClass::kInput);
+  inner_.resize(layers);
+  const DataType input_type = network_->tokens ? DataType::kInt64 : network_->type;
+  values_[0] = NewTensor("input", network_->input, TensorClass::kInput, input_type);
   for (current_ = 0; current_ < layers; ++current_) {
     step_.layer_names.push_back(layer().name);
-    bool wants = layer().kind->parameters != nullptr;
+    bool wants = !LayerParameters(*network_, layer()).empty() || layer().tied != kNotTied;
     for (std::size_t k = 0; k < inputs(); ++k) {
+      if (k >= layer().kind->data_inputs) continue;
       wants = wants || WantsGradient(k);
       ++readers_[InputValue(k)];
     }
@@ -108,6 +113,11 @@ TensorId StepWriter::NewTensor(std::string name, const Shape& shape, TensorClass
 }
 
 void StepWriter::MakeParameters() {
+  if (layer().tied != kNotTied) {
+    parameters_[current_].push_back(parameters_[OwnerOf(0)][0]);
+    parameter_gradients_[current_].push_back(kNoTensor);
+    states_[current_].emplace_back();
+  }
   for (const ParameterShape& p : LayerParameters(*network_, layer())) {
     const std::string name = layer().name + ":" + p.name;
     parameters_[current_].push_back(NewTensor(name, p.shape, TensorClass::kParameter));
@@ -121,7 +131,7 @@ void StepWriter::MakeParameters() {
 }
 
 TensorId StepWriter::ParameterGradient(std::size_t k) {
-  TensorId& gradient = parameter_gradients_[current_][k];
+  TensorId& gradient = parameter_gradients_[OwnerOf(k)][k];
   if (gradient == kNoTensor) {
     const Tensor& parameter = step_.tensors[static_cast<std::size_t>(Parameter(k))];
     gradient = NewTensor(parameter.name + ":gradient", Shape(parameter.shape), TensorClass::kParameterGradient);
@@ -143,6 +153,11 @@ bool StepWriter::MayOverwriteInput() const {
   const LayerId producer = layer().inputs[0];
   if (producer == kNetworkInput || readers_[InputValue(0)] != 1) return false;
   return options_->inference || !network_->layers[static_cast<std::size_t>(producer)].kind->backward_reads_result;
+}
+
+TensorId StepWriter::NewInner(const std::string& name, const Shape& shape) {
+  inner_[current_].push_back(NewTensor(layer().name + ":" + name, shape, TensorClass::kTransient));
+  return inner_[current_].back();
 }
 
 void StepWriter::NewAuxiliary(const char* name, const Shape& shape, DataType type) {
@@ -183,6 +198,15 @@ void StepWriter::Emit(Op op) {
   RemoveDuplicates(op.reads);
   op.work = CountWork(LaunchOf(op));
   step_.ops.push_back(std::move(op));
+}
+
+// A further part is added by its own op. (PyTorch makes it apart and adds then, which takes as much memory once more.)
+void StepWriter::EmitParameterGradient(std::size_t k, Op op) {
+  const bool further = parameter_gradients_[OwnerOf(k)][k] != kNoTensor;
+  op.writes.insert(op.writes.begin(), ParameterGradient(k));
+  if (further) op.reads.push_back(op.writes[0]);
+  op.accumulate = further;
+  Emit(std::move(op));
 }
 
 void StepWriter::EmitUpdates() {

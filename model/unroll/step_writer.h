@@ -49,7 +49,7 @@ class StepWriter {
   TensorId Result() const { return values_[current_ + 1]; }
 
   TensorId Parameter(std::size_t k) const { return parameters_[current_][k]; }
-  TensorId ParameterGradient(std::size_t k);  // made at the first call
+  TensorId ParameterGradient(std::size_t k);  // made at the first call; EmitParameterGradient where it may be shared
   // A small result kept for backward, of a type of its own; the k-th one made by the layer.
   void NewAuxiliary(const char* name, const Shape& shape, DataType type);
   TensorId Auxiliary(std::size_t k) const { return auxiliaries_[current_][k]; }
@@ -59,8 +59,15 @@ class StepWriter {
            const std::string& label = "") const;
   void Emit(Op op);
 
+  // A result within the layer, by the order in which they are made; backward may read it as it reads the layer's own.
+  TensorId NewInner(const std::string& name, const Shape& shape);
+  TensorId Inner(std::size_t k) const { return inner_[current_][k]; }
+
   // Backward.
   TensorId OutputGradient() const;
+  TensorId NewInnerGradient(const std::string& name, const Shape& shape);
+  // Emits `op`, whose result is the gradient of parameter k, or a further part of it where the parameter is shared.
+  void EmitParameterGradient(std::size_t k, Op op);
   // Input k or anything before it has parameters. Nothing is computed for inputs without.
   bool WantsGradient(std::size_t k = 0) const { return wants_[InputValue(k)]; }
   bool HasGradient(std::size_t k) const { return slots_[InputValue(k)] != kNoTensor; }
@@ -69,6 +76,10 @@ class StepWriter {
   // Emits `op`, whose first result is a contribution to the gradient of input k; that tensor is put in front of
   // op.writes here. `overwrites` = the op can overwrite the output's gradient (used if the options want it).
   void EmitInputGradient(std::size_t k, Op op, bool overwrites = false);
+  // A contribution to the gradient of input k as a tensor of its own, for ops that write several; AddGradientPart once it
+  // is written. Of an input whose gradient nobody wants, a tensor that nobody reads.
+  TensorId NewGradientPart(std::size_t k);
+  void AddGradientPart(std::size_t k, TensorId part);
   // The output's gradient is also a contribution to the gradient of input k.
   void ShareGradient(std::size_t k);
 
@@ -93,6 +104,10 @@ class StepWriter {
   const Optimizer& UsedOptimizer() const {
     return network_->optimizer != nullptr ? *network_->optimizer : *options_->optimizer;
   }
+  // Whose parameter k is: this layer's, or that of the layer which it is tied to.
+  std::size_t OwnerOf(std::size_t k) const {
+    return k == 0 && layer().tied != kNotTied ? static_cast<std::size_t>(layer().tied) : current_;
+  }
   void EmitUpdates();
   void Classify();
 
@@ -109,7 +124,7 @@ class StepWriter {
   std::vector<int> gradient_count_;  // by value: gradient tensors made for it
   std::vector<int> gradient_ops_;    // by value: copies and adds made for it
   std::vector<int> sharers_;         // by tensor: slots of layers not yet done that hold it
-  std::vector<std::vector<TensorId>> parameters_, parameter_gradients_, auxiliaries_;  // by layer
+  std::vector<std::vector<TensorId>> parameters_, parameter_gradients_, auxiliaries_, inner_;  // by layer
   std::vector<std::vector<std::vector<TensorId>>> states_;  // the optimizer's, by layer and parameter
 };
 

@@ -9,6 +9,7 @@
 #include "model/network/optimizer.h"
 #include "model/step/launch.h"
 #include "model/step/training_step.h"
+#include "model/unroll/saved_tensors.h"
 
 namespace spillway {
 
@@ -16,7 +17,9 @@ namespace spillway {
 struct StepOptions {
   const char* name = "plain";
   const char* description = "every op has its own result; add's gradient is shared, concat copies";
-  bool inplace_relu = false;      // ReLU and dropout overwrite an input that backward does not need
+  // ReLU, dropout and activations whose row says so (model/step/activation.h) overwrite an input that backward does not
+  // need.
+  bool inplace_relu = false;
   bool inplace_add = false;       // add overwrites its first input under the same condition
   bool inplace_gradient = false;  // the gradient through ReLU and dropout overwrites the incoming one
   // Forks add gradients by a kernel of their own into a new tensor, not inside the producer.
@@ -24,9 +27,10 @@ struct StepOptions {
   // Backward of convolution and linear: data, filter, bias (Chainer, PyTorch). False: bias, filter, data (Caffe), where
   // the saved input can go before its gradient exists.
   bool data_first = false;
-  bool update_at_once = false;                  // a parameter is updated right after its gradient is complete
-  const Optimizer* optimizer = &kSgdMomentum;   // of networks that name none
-  Bytes workspace_limit = kFrameworkWorkspace;  // most scratch that the framework grants one convolution
+  const SavedTensors* saved = &kSavedByArithmetic;  // what backward saves
+  bool update_at_once = false;                      // a parameter is updated right after its gradient is complete
+  const Optimizer* optimizer = &kSgdMomentum;       // of networks that name none
+  Bytes workspace_limit = kFrameworkWorkspace;      // most scratch that the framework grants one convolution
   bool inference = false;
   // A convolution with a tensor beyond the library's indices is divided along the batch (model/cost/library_limits.h).
   // False: the library refuses it.

@@ -23,6 +23,9 @@ LayerAttributes WithCeil(LayerAttributes attributes);
 Shape ImageInput(const ZooOptions& options, std::int64_t usual_size);
 std::int64_t ClassesOr(const ZooOptions& options, std::int64_t usual);
 
+// The input of a text network of the zoo: tokens, `options.image` of them or the usual number.
+Shape TextInput(const ZooOptions& options, std::int64_t usual, std::int64_t rows = 1);
+
 // Every method appends a layer that reads those named, and returns its id. What is wrong with a layer is found by Loss(),
 // all at once; until then nothing is checked. `name` is unique in the network.
 class NetworkBuilder {
@@ -46,6 +49,8 @@ class NetworkBuilder {
   LayerId Concat(std::string name, std::vector<LayerId> from) {
     return Add(std::move(name), "concat", std::move(from));
   }
+  // Window as large as its stride, with bias: each place becomes as many as the window has.
+  LayerId UpConvolution(std::string name, LayerId from, LayerAttributes attributes);
   LayerId GlobalAveragePool(std::string name, LayerId from);
   LayerId Dropout(std::string name, LayerId from, double rate);
   LayerId Linear(std::string name, LayerId from, std::int64_t features);  // with bias
@@ -55,8 +60,18 @@ class NetworkBuilder {
   LayerId ConvolutionNormRelu(const std::string& name, LayerId from, const LayerAttributes& attributes,
                               bool relu = true);
 
+  // Of transformers. `Embedding` makes the network's input whole numbers; a `Tied` layer has that embedding's weight.
+  LayerId Embedding(std::string name, std::int64_t vocabulary, std::int64_t features, std::int64_t row = 0);
+  LayerId Positions(std::string name, LayerId from, std::int64_t vectors = 0);
+  LayerId Pointwise(std::string name, LayerId from, std::int64_t features, bool bias = true);
+  LayerId Tied(std::string name, LayerId from, LayerId embedding, bool bias);
+  LayerId First(std::string name, LayerId from, std::int64_t features);  // linear, of the first position, with bias
+
   // Ends the network with a softmax loss on `from` and infers the shapes. Throws what InferShapes throws.
   Network Loss(LayerId from);
+  // One of several losses; Finish() ends a network that has them.
+  LayerId AddLoss(std::string name, LayerId from, double weight);
+  Network Finish();
 
  private:
   Network network_;

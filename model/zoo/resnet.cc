@@ -1,5 +1,6 @@
 // Residual networks (He et al. 2016, arXiv 1512.03385, table 1). The stride of a stage is in the first 1x1
-// convolution of its first block, as in the paper and in its Caffe definition, whose names are used.
+// convolution of its first block, as in the paper and in its Caffe definition, whose names are used. In version 1.5
+// (torchvision's) it is in the 3x3 convolution.
 #include <array>
 
 #include "model/zoo/network_builder.h"
@@ -34,7 +35,8 @@ struct Block {
 
 class ResNetBuilder {
  public:
-  ResNetBuilder(std::string name, const Shape& input) : b_(std::move(name), input) {}
+  ResNetBuilder(std::string name, const Shape& input, bool stride_in_3x3 = false)
+      : b_(std::move(name), input), stride_in_3x3_(stride_in_3x3) {}
 
   Network Build(const Stages& stages, bool bottleneck, std::int64_t classes) {
     LayerId x = Normalised("conv1", "conv1", kNetworkInput, Square(64, 7, 2, 3), true);
@@ -67,8 +69,9 @@ class ResNetBuilder {
   }
 
   LayerId Bottleneck(const Block& block, LayerId input) {
-    LayerId x = Branch(block, "2a", input, Square(block.width, 1, block.Stride()), true);
-    x = Branch(block, "2b", x, Square(block.width, 3, 1, 1), true);
+    const std::int64_t first = stride_in_3x3_ ? 1 : block.Stride(), second = stride_in_3x3_ ? block.Stride() : 1;
+    LayerId x = Branch(block, "2a", input, Square(block.width, 1, first), true);
+    x = Branch(block, "2b", x, Square(block.width, 3, second, 1), true);
     x = Branch(block, "2c", x, Square(4 * block.width, 1), false);
     return Join(block, input, x, 4 * block.width);
   }
@@ -80,6 +83,7 @@ class ResNetBuilder {
   }
 
   NetworkBuilder b_;
+  bool stride_in_3x3_;
 };
 
 }  // namespace
@@ -90,6 +94,11 @@ Network BuildResNet(int depth, const ZooOptions& options) {
   if (depth == 18) return builder.Build({2, 2, 2, 2}, false, classes);
   if (depth == 34) return builder.Build({3, 4, 6, 3}, false, classes);
   return builder.Build(BottleneckStages(depth), true, classes);
+}
+
+Network BuildResNetV15(int depth, const ZooOptions& options) {
+  ResNetBuilder builder("resnet" + std::to_string(depth) + "-v1.5", ImageInput(options, 224), true);
+  return builder.Build(BottleneckStages(depth), true, ClassesOr(options, 1000));
 }
 
 // ResNet-20 for 32x32 images (He et al. 2016, arXiv 1512.03385, section 4.2), small enough to train on a processor.

@@ -62,8 +62,12 @@ Network BuildZooNetwork(const std::string& name, const ZooOptions& options) {
   if (const auto depth = DepthIn(name, "vgg"); depth && *depth >= 16 && (*depth - 16) % 5 == 0) {
     return BuildVgg(*depth, options);
   }
+  if (const auto stages = DepthIn(name, "nnunet-3d-"); stages && *stages >= 2 && *stages <= 8) {
+    return BuildNnUNet3d(*stages, options);
+  }
   throw UserError("unknown network '" + name + "'" + DidYouMean(name, NamesOf(Zoo())) +
-                  " (also resnet<3n+2> from 26 on and vgg<16+5k>; others are files, `file: ...`, or recorded steps, "
+                  " (also resnet<3n+2> from 26 on, vgg<16+5k> and nnunet-3d-<stages>; others are files, `file: ...`, "
+                  "or recorded steps, "
                   "`graph: ...`)");
 }
 

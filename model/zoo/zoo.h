@@ -12,7 +12,7 @@ namespace spillway {
 
 struct ZooOptions {
   std::int64_t batch = 1;
-  std::int64_t image = 0;    // height and width of the input; 0 = the network's usual size
+  std::int64_t image = 0;    // height and width of the input, or tokens of a text; 0 = the network's usual size
   std::int64_t width = 0;    // where it differs from the height; 0 = square
   std::int64_t frames = 0;   // 3-D networks: depth of the input; 0 = usual
   std::int64_t classes = 0;  // 0 = usual
@@ -25,7 +25,8 @@ struct ZooEntry {
 };
 const std::vector<ZooEntry>& Zoo();
 // Builds a network of the zoo with shapes inferred. Beside the table's names, "resnet<depth>" for any depth 3n+2
-// (n >= 8 bottleneck blocks, spread as in ResNet-152) and "vgg<depth>" for any depth 16+5k (vDNN) are understood.
+// (n >= 8 bottleneck blocks, spread as in ResNet-152) , "vgg<depth>" for any depth 16+5k (vDNN) and
+// "nnunet-3d-<stages>" for 2 to 8 stages are understood.
 // Throws UserError for an unknown name (nearest named) or a size the network cannot take.
 Network BuildZooNetwork(const std::string& name, const ZooOptions& options);
 

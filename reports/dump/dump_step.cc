@@ -29,10 +29,13 @@ DumpObject TensorObject(const StepTables& tables, const CostModel& costs, std::s
 }
 
 DumpObject OpShapeObject(const OpShape& shape) {
-  return {{"in", ShapeObject(shape.in)},         {"out", ShapeObject(shape.out)},
-          {"window", AxesObject(shape.window)},  {"stride", AxesObject(shape.stride)},
-          {"pad", AxesObject(shape.PadBegin())}, {"groups", shape.groups},
-          {"operands", shape.operands}};
+  DumpObject object = {{"in", ShapeObject(shape.in)},         {"out", ShapeObject(shape.out)},
+                       {"window", AxesObject(shape.window)},  {"stride", AxesObject(shape.stride)},
+                       {"pad", AxesObject(shape.PadBegin())}, {"groups", shape.groups},
+                       {"operands", shape.operands}};
+  if (shape.Dilated()) object["dilation"] = AxesObject(shape.dilation);
+  if (shape.PadEnd() != shape.PadBegin()) object["pad_end"] = AxesObject(shape.PadEnd());
+  return object;
 }
 
 DumpObject OpObject(const TrainingStep& step, const CostModel& costs, std::size_t id) {

@@ -118,7 +118,7 @@ std::vector<Bytes> FixedBytes(const StepTables& tables, const Scope& scope) {
     } else {
       const bool may = scope.parts == PartScope::kStreamed && MayStream(step.tensors[t]);
       for (const OpId op : uses) {
-        if (may && HasSampleParts(step.ops[Index(op)].kind)) continue;
+        if (may && HasSampleParts(step.ops[Index(op)])) continue;
         change[Index(op)] += bytes;
         change[Index(op) + 1] -= bytes;
       }

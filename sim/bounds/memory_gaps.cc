@@ -158,14 +158,14 @@ double LeastBesideCopies(const std::vector<OpWay>& ways) {
 }
 
 bool MayStreamAt(const BoundProblem& problem, OpId op, TensorId tensor) {
-  return problem.streamed && HasSampleParts(problem.step->ops[Index(op)].kind) &&
+  return problem.streamed && HasSampleParts(problem.step->ops[Index(op)]) &&
          MayStream(problem.step->tensors[Index(tensor)]);
 }
 
 bool MayFollowInTurns(const BoundProblem& problem, OpId op) {
   const TrainingStep& step = *problem.step;
   if (!problem.streamed || op == 0 || step.IsForward(op) != step.IsForward(op - 1)) return false;
-  return HasSampleParts(step.ops[Index(op)].kind) && HasSampleParts(step.ops[Index(op - 1)].kind);
+  return HasSampleParts(step.ops[Index(op)]) && HasSampleParts(step.ops[Index(op - 1)]);
 }
 
 bool MayStartEarly(const BoundProblem& problem, OpId op) {

@@ -43,7 +43,7 @@ std::vector<PartRate> NotBeaten(std::vector<PartRate> rates) {
 // The first part of a sum writes and the others add, which are launches of their own.
 std::vector<PartRate> PartRatesOf(const Launch& launch, const CostModel& costs, int device) {
   std::vector<PartRate> rates;
-  if (!HasSampleParts(launch.kind)) return rates;
+  if (!HasSampleParts(launch)) return rates;
   if (launch.shape.in.n > kMostRatedSamples) return LeastRate(launch, costs, device);
   for (std::int64_t samples = launch.shape.in.n; samples > 0; --samples) {
     const Launch first = PartOf(launch, samples, true), later = PartOf(launch, samples, false);
@@ -92,7 +92,7 @@ std::vector<OpTile> RowTilesOf(const Launch& launch, std::int64_t most) {
 
 std::vector<PartRate> TileRatesOf(const Launch& launch, const CostModel& costs, const TileCounts& most, int device) {
   const TileCounts counts = Least(most, MostRanges(launch));
-  if (!counts.Any() || !HasSampleParts(launch.kind)) return PartRatesOf(launch, costs, device);
+  if (!counts.Any() || !HasSampleParts(launch)) return PartRatesOf(launch, costs, device);
   const auto limit = static_cast<std::int64_t>(kMostRatedTiles);
   if (std::max(launch.shape.in.n, counts.rows) * counts.rows > 4 * limit) return LeastRate(launch, costs, device);
   const std::vector<OpTile> rows = RowTilesOf(launch, counts.rows);

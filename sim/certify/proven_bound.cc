@@ -98,12 +98,12 @@ class Proof {
 
   // Whether the op finds the tensor in tiles, perhaps.
   bool MayBeInTiles(TensorId t, OpId op) const {
-    return streamed_ && HasSampleParts(step_.ops[Index(op)].kind) && MayStream(TensorOf(t));
+    return streamed_ && HasSampleParts(step_.ops[Index(op)]) && MayStream(TensorOf(t));
   }
   // Whether the op and the one before it may run on one part of the batch after another, together.
   bool InTurns(OpId op) const {
     if (!streamed_ || op <= 0 || step_.IsForward(op) != step_.IsForward(op - 1)) return false;
-    return HasSampleParts(step_.ops[Index(op - 1)].kind) && HasSampleParts(step_.ops[Index(op)].kind);
+    return HasSampleParts(step_.ops[Index(op - 1)]) && HasSampleParts(step_.ops[Index(op)]);
   }
 
   // Whether the op may begin, in parts, before all that it reads is there.

@@ -132,7 +132,7 @@ std::vector<Way> Ways::Of(const Launch& launch, Bytes room) {
   }
   const bool divided =
       scope_.parts == PartScope::kStreamed || (scope_.parts == PartScope::kBatch && HasAlgorithms(launch.kind));
-  if (divided && HasSampleParts(launch.kind)) {
+  if (divided && HasSampleParts(launch)) {
     for (const Way& way : InParts(launch)) {
       if (way.workspace <= std::min(scope_.workspace, room)) ways.push_back(way);
     }
@@ -214,12 +214,13 @@ Bytes LeastTile(const TrainingStep& step, const Scope& scope) {
 Bytes BytesRead(const Op& op, TensorId tensor, Bytes bytes, const Scope& scope) {
   const bool tiled = scope.parts == PartScope::kStreamed && scope.tiles.rows > 1 && op.kind == OpKind::kConvolution;
   if (!tiled || op.pass == Pass::kBackwardData || op.reads[0] != tensor) return bytes;
-  const std::int64_t rows = op.shape.in.h, window = op.shape.window[1], stride = op.shape.stride[1];
+  const std::int64_t rows = op.shape.in.h, stride = op.shape.stride[1], dilation = op.shape.dilation[1];
+  const std::int64_t extent = dilation * (op.shape.window[1] - 1) + 1;
   std::int64_t met = 0;
   for (std::int64_t row = 0; row < rows; ++row) {
     for (std::int64_t out = 0; out < op.shape.out.h; ++out) {
       const std::int64_t begin = out * stride - op.shape.pad[1].begin;
-      if (row < begin || row >= begin + window) continue;
+      if (row < begin || row >= begin + extent || (row - begin) % dilation != 0) continue;
       ++met;
       break;
     }

@@ -36,7 +36,7 @@ void CheckAgain(const Op& op, const std::vector<OpAgain>& again, std::vector<std
 }
 
 void CheckParts(const Op& op, const OpDecision& decision, std::vector<std::string>& mistakes) {
-  if (!HasSampleParts(op.kind)) {
+  if (!HasSampleParts(op)) {
     mistakes.push_back(fmt::format("op '{}': an op of kind {} runs whole only", op.name, OpKindName(op.kind)));
     return;
   }

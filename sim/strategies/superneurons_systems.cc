@@ -34,8 +34,8 @@ namespace {
 enum class SuperneuronsForm { kPaper, kReleased };
 
 bool IsCheckpointKind(OpKind kind) {
-  return kind == OpKind::kConvolution || kind == OpKind::kLinear || kind == OpKind::kAdd || kind == OpKind::kConcat ||
-         kind == OpKind::kSoftmaxLoss;
+  return kind == OpKind::kConvolution || kind == OpKind::kTransposedConvolution || kind == OpKind::kLinear ||
+         kind == OpKind::kAdd || kind == OpKind::kConcat || kind == OpKind::kSoftmaxLoss;
 }
 
 class SuperneuronsPlanner {

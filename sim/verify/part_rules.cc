@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/verify/parts_apart.h"
 #include "sim/verify/verify_boxes.h"
 
 namespace spillway::verifying {
@@ -55,7 +56,7 @@ std::string ChannelFault(const Op& op, const ConvolutionBoxes& b) {
 // output begins at, `last`: one past that of its last output.
 std::string SpaceFault(const Op& op, const Launch& launch, const ConvolutionBoxes& b, std::size_t k) {
   const std::size_t axis = kDepthAxis + k;
-  const std::int64_t window = op.shape.window[k], stride = op.shape.stride[k], pad = op.shape.pad[k].begin;
+  const std::int64_t window = op.shape.Extent(k), stride = op.shape.stride[k], pad = op.shape.pad[k].begin;
   const std::int64_t size = Sizes(op.shape.in)[axis], outputs = Sizes(op.shape.out)[axis];
   const std::int64_t first = b.out.begin[axis] * stride - pad;
   const std::int64_t last = (b.out.end[axis] - 1) * stride - pad + window;
@@ -131,45 +132,6 @@ Part ConvolutionPart(const Op& op, const Launch& launch, const std::function<Box
   return part;
 }
 
-bool ComputesSamplesApart(OpKind kind) {
-  switch (kind) {
-    case OpKind::kBias:
-    case OpKind::kRelu:
-    case OpKind::kMaxPool:
-    case OpKind::kAveragePool:
-    case OpKind::kLrn:
-    case OpKind::kConcat:
-    case OpKind::kAdd:
-    case OpKind::kLinear:
-    case OpKind::kCopy:
-      return true;
-    default:
-      return false;
-  }
-}
-
-// What is computed apart beside samples.
-struct Apart {
-  bool channels = false, rows = false;
-};
-
-Apart PlacesApart(const Op& op) {
-  switch (op.kind) {
-    case OpKind::kBias:
-    case OpKind::kRelu:
-    case OpKind::kAdd:
-    case OpKind::kCopy:
-      return {true, true};
-    case OpKind::kMaxPool:
-    case OpKind::kAveragePool:  // rows where no window reads another one's, nor padding
-      return {true, op.shape.window[1] == op.shape.stride[1] && op.shape.pad[1] == Padding(0)};
-    case OpKind::kLrn:
-      return {false, true};
-    default:
-      return {};
-  }
-}
-
 bool IsPooling(OpKind kind) { return kind == OpKind::kMaxPool || kind == OpKind::kAveragePool; }
 
 // Whether a tensor of a pooling is as large as its input: that and the input's gradient.
@@ -178,7 +140,8 @@ bool IsPoolInput(const Op& op, TensorId t) {
     return std::find(list.begin(), list.end(), t) != list.end();
   };
   if (op.pass == Pass::kForward) return !in(op.writes);
-  return in(op.writes) || (op.kind == OpKind::kMaxPool && op.reads[0] == t);
+  const std::size_t input = op.kind == OpKind::kMaxPool ? 0 : 1;  // of an average only where a framework saves it
+  return in(op.writes) || (op.reads.size() > input && op.reads[input] == t);
 }
 
 // The same samples, channels and rows of everything that has samples, and all of the parameters, or those of the channels.
@@ -282,7 +245,7 @@ class PlacesPart {
 
 Part SamplesPart(const TrainingStep& step, const Op& op, const Launch& launch,
                  const std::function<Box(TensorId)>& touched) {
-  if (ComputesSamplesApart(op.kind)) return PlacesPart(step, op, launch, touched).Take();
+  if (ComputesSamplesApart(op)) return PlacesPart(step, op, launch, touched).Take();
   return {.fault = fmt::format("an op of kind {} has no parts", OpKindName(op.kind)),
           .summed = kOnePlace,
           .all = kOnePlace};

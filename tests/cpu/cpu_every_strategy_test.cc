@@ -16,6 +16,7 @@
 #include "tests/cpu_training.h"
 #include "tests/in_parts.h"
 #include "tests/small_networks.h"
+#include "tests/transformer_networks.h"
 
 namespace spillway {
 namespace {
@@ -146,6 +147,23 @@ TEST_CASE("every strategy of the table trains to the numbers of in-core, or says
   CHECK(carried_out + 2 == static_cast<int>(Strategies().size()));
   CHECK(tighter > 20);
   CHECK(otherwise > 5);
+}
+
+TEST_CASE("strategies train a small transformer to the numbers of in-core, or give a reason") {
+  const SmallNetwork vit{"vit", TinyVit, "torch-2"};
+  const Bench bench(vit);
+  int carried_out = 0;
+  for (const Strategy& strategy : Drawn(Strategies())) {
+    const Evaluation e = bench.Tight(strategy);
+    INFO(strategy.name << " within " << e.peak_bytes << " of " << bench.in_core_peak() << " " << e.reason);
+    if (!e.feasible) {
+      CHECK(e.reason != "");
+      continue;
+    }
+    bench.CheckNumbers(e);
+    ++carried_out;
+  }
+  CHECK(carried_out >= Cases(5, 20));
 }
 
 }  // namespace spillway

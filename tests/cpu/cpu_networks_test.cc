@@ -8,6 +8,7 @@
 #include "model/zoo/zoo.h"
 #include "tests/cpu_step_runner.h"
 #include "tests/training_networks.h"
+#include "tests/transformer_networks.h"
 
 namespace spillway {
 namespace {
@@ -20,9 +21,15 @@ struct Case {
 Network AlexNet() { return BuildZooNetwork("cifar-alexnet", {.batch = 2}); }
 Network ResNet() { return BuildZooNetwork("cifar-resnet20", {.batch = 4, .image = 16}); }
 const std::vector<Case> kCases = {{"everything", Everything, 0.001f},
-                                  {"deep", Deep, 0.02f},
+                                  {"deep", Volume, 0.02f},
+                                  {"unet", TinyUNet, 0.04f},
+                                  {"unet-3d", TinyUNet3d, 0.02f},
                                   {"cifar-alexnet", AlexNet, 0.001f},
-                                  {"cifar-resnet20", ResNet, 0.005f}};
+                                  {"cifar-resnet20", ResNet, 0.005f},
+                                  {"gpt", TinyGpt, 0.02f},
+                                  {"vit", TinyVit, 0.02f},
+                                  {"llama", TinyLlama, 0.1f},
+                                  {"bert", TinyBert, 0.02f}};
 
 StepOptions InPlaceGradients() {
   StepOptions options;

@@ -33,6 +33,7 @@ Network RandomTiledNetwork(std::uint64_t seed) {
     shape = ResultOf(attributes, shape);
     if (random.Below(3) == 0) x = b.Lrn("n" + name, x);
   }
+  if (random.Below(3) == 0) x = b.UpConvolution("up", x, Square(2 * random.Between(1, 3), 2));
   if (shape.h >= 4 && shape.w >= 4) {
     x = random.Below(2) == 0 ? b.MaxPool("p", x, Square(0, 2, 2)) : b.AveragePool("p", x, Square(0, 2, 2));
   }

@@ -41,9 +41,10 @@ void CheckLaunchAlone(CudaCalls& calls, const DeviceError& error) {
 TEST_CASE("the GPU computes every op of training steps as the CPU device does") {
   const std::shared_ptr<CudaCalls> calls = Gpu();
   if (calls == nullptr) return;
-  for (Network (*build)() : {Everything, Deep, Uneven, ResNet, AlexNet}) {
+  for (Network (*build)() : {Everything, Volume, Uneven, ResNet, AlexNet}) {
     for (const StepOptions& options : StepOptionTable()) {
       if (options.inference) continue;  // nothing has been trained: by variances of 0 values grow without an end
+      if (options.saved != &kSavedByArithmetic) continue;  // what PyTorch saves besides the plugin does not write
       const Network network = build();
       INFO(network.name << ' ' << options.name);
       StepCompare compare(*calls, network, options, 2e-4);

@@ -153,6 +153,9 @@ TEST_CASE("what the device does not compute is refused by name") {
   call = Call(OpKind::kUpdate, Pass::kUpdate, {.in = {.n = 3}, .out = {.n = 3}, .operands = 4});  // Adam
   CHECK_THAT(ErrorOf([&] { fake.calls->Prepare(call); }).what(),
              Contains("<update>") && Contains("no kernel for optimizers but sgd and sgd-momentum"));
+  call = Call(OpKind::kResize, Pass::kForward, {.in = {.w = 2}, .out = {.w = 4}});
+  CHECK_THAT(ErrorOf([&] { fake.calls->Prepare(call); }).what(),
+             Contains("<resize>") && Contains("no kernel for ops of kind resize yet") && Contains("--device cpu"));
 }
 
 TEST_CASE("failed calls name expression, status, file and line") {

@@ -75,7 +75,7 @@ std::string Streamed(const TrainingStep& step) {
       const bool may = MayStream(step.tensors[static_cast<std::size_t>(t)]) && !Contains(o.writes, t);
       if (may && !Contains(decision.streamed, t)) decision.streamed.push_back(t);
     }
-    if (HasSampleParts(o.kind) && !decision.streamed.empty()) plan.ops.push_back(std::move(decision));
+    if (HasSampleParts(o) && !decision.streamed.empty()) plan.ops.push_back(std::move(decision));
   }
   SwapWhereStreamed(step, Uses(step), "streamed", plan);
   return PlanToYaml(plan, step);

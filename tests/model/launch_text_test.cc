@@ -47,6 +47,10 @@ TEST_CASE("a shape is written with what is not usual") {
   shape.window = {1, 1, 1};
   shape.pad = {0, 0, 0};
   CHECK(OpShapeText(shape) == "32x16x8x8");
+  shape.dilation = {1, 2, 3};
+  CHECK(OpShapeText(shape) == "32x16x8x8 dilation 2x3");
+  CHECK(OpShapeByText(OpShapeText(shape)) == std::optional(shape));
+  shape.dilation = {1, 1, 1};
   shape.operands = 0;
   CHECK(OpShapeText(shape) == "32x16x8x8 operands 0");
   shape.in.d = 5;

@@ -75,8 +75,34 @@ TEST_CASE("what backward saves, kind by kind") {
       {"dropout", {}, false, false, {"layer:mask"}},
       {"add", {}, false, false, {}},
       {"concat", {}, false, false, {}},
+      {"instance_norm", {}, true, false, {"layer:mean", "layer:inverse_deviation"}},
+      {"group_norm", {.norm_groups = 2}, true, false, {"layer:mean", "layer:inverse_deviation"}},
+      {"layer_norm", {}, true, false, {"layer:mean", "layer:inverse_deviation"}},
+      {"rms_norm", {}, true, false, {"layer:inverse_deviation"}},
+      {"leaky_relu", {}, true, false, {}},
+      {"prelu", {}, true, false, {}},
+      {"relu6", {}, true, false, {}},
+      {"sigmoid", {}, false, true, {}},
+      {"hard_sigmoid", {}, true, false, {}},
+      {"tanh", {}, false, true, {}},
+      {"silu", {}, true, false, {}},
+      {"hard_swish", {}, true, false, {}},
+      {"gelu", {}, true, false, {}},
+      {"gelu_tanh", {}, true, false, {}},
+      {"elu", {}, true, false, {}},
+      {"scale", {}, true, false, {}},
+      {"multiply", {}, true, false, {}},
+      {"depth_drop", {}, false, false, {"layer:mask"}},
+      {"transposed_convolution", Square(4, 2, 2), true, false, {}},
+      {"resize", {.scale = {1, 2, 2}}, false, false, {}},
+      {"crop", {.image = {0, 4, 4}}, false, false, {}},
+      {"position", {}, false, false, {}},
+      {"class_token", {}, false, false, {}},
+      {"rope", {.heads = 2}, false, false, {}},
+      {"attention", {.heads = 2, .kv_heads = 1}, true, true, {"layer:log_sum"}},
+      {"softmax", {}, false, true, {}},
   };
-  CHECK(cases.size() + 1 == LayerKinds().size());  // all but the loss, which follows
+  CHECK(cases.size() + 2 == LayerKinds().size());  // all but the loss, which follows, and embedding (token_layers_test)
   for (const SavedCase& c : cases) {
     INFO(c.kind);
     const TrainingStep step = StepAround(c.kind, c.attributes);
@@ -86,6 +112,14 @@ TEST_CASE("what backward saves, kind by kind") {
     CHECK(AuxiliariesOfLayer(step) == c.auxiliaries);
     CHECK_FALSE(IsMap(step, "loss"));
   }
+}
+
+TEST_CASE("groups of channels that do not divide, factors that do not fit") {
+  CHECK(Problem("group_norm", {.norm_groups = 3}, {kImage}) == "3 groups do not divide 4 channels");
+  CHECK(Infer("multiply", {}, {kImage, {.n = 2, .c = 4}}) == kImage);
+  CHECK(Problem("multiply", {}, {kImage, {.n = 2, .c = 3}}) ==
+        "the second factor's shape 2x3x1x1 is neither the first one's, 2x4x8x8, nor one number for each plane of it, "
+        "2x4x1x1");
 }
 
 TEST_CASE("sizes of what is kept aside") {
@@ -138,7 +172,7 @@ TEST_CASE("what does not fit is explained") {
   CHECK(Problem("add", {}, {kImage, {.n = 2, .c = 4, .h = 4, .w = 8}}) ==
         "inputs to be added differ in shape: 2x4x8x8 and 2x4x4x8");
   CHECK(Problem("concat", {}, {kImage, {.n = 2, .c = 9, .h = 4, .w = 8}}) ==
-        "inputs to be concatenated differ in more than channels: 2x4x8x8 and 2x9x4x8");
+        "inputs to be concatenated differ in more than channels: 2x4x8x8 and 2x9x4x8; crop or resize one of them");
 }
 
 TEST_CASE("a convolution pads by as much as it likes, pooling by less than its window") {

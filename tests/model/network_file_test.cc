@@ -33,6 +33,14 @@ std::vector<std::string> Complaints(const std::string& text) {
 
 using Lines = std::vector<std::string>;
 
+std::string LossNames() {
+  std::string names;
+  for (const LayerKind* kind : LayerKinds()) {
+    if (kind->loss) names += (names.empty() ? "" : ", ") + std::string(kind->name);
+  }
+  return names;
+}
+
 // Line 4 is the first layer's.
 std::string WithLayers(const std::string& layers) {
   return "name: n\ninput: {channels: 4, image: 8}\nlayers:\n" + layers + "  - {name: loss, kind: softmax_loss}\n";
@@ -48,6 +56,15 @@ TEST_CASE("the example network") {
   // conv1 16 x 27, conv2 32 x 144, conv3 32 x 8 x 9 (4 groups), shortcut 32 x 16, norms 2 x (16 + 3 x 32), fc 330
   CHECK(CountParameters(network) == 432 + 4608 + 2304 + 512 + 224 + 330);
   CHECK(BuildTrainingStep(network).maps.size() == 9);
+}
+
+TEST_CASE("an example with squeeze and excitation") {
+  const Network network = LoadNetwork(std::string(SPILLWAY_SOURCE_DIR) + "/model/networks/mobile.yaml", 2);
+  // Convolutions 16 x 27, 64 x 16, 64 x 25, 16 x 64 + 16, 64 x 16 + 64, 24 x 64, 96 x 24, 96 x 25, 24 x 96; norms
+  // 2 x (16 + 64 + 64 + 24 + 96 + 96 + 24); fc 250.
+  CHECK(CountParameters(network) == 432 + 1024 + 1600 + 1040 + 1088 + 1536 + 2304 + 2400 + 2304 + 768 + 250);
+  const TrainingStep step = BuildTrainingStep(network, StepOptionsByName("torch-2"));
+  CHECK(step.maps.size() == 25);
 }
 
 TEST_CASE("layers read the one before unless told otherwise") {
@@ -96,6 +113,23 @@ TEST_CASE("every key reaches its attribute") {
   CHECK(network.layers[5].attributes.bias);
 }
 
+TEST_CASE("keys of norms and activations reach their attributes") {
+  const Network network =
+      Read(WithLayers("  - {name: a, kind: group_norm, groups: 2, affine: false}\n"
+                      "  - {name: b, kind: instance_norm}\n"
+                      "  - {name: c, kind: leaky_relu, slope: 0.2}\n"
+                      "  - {name: d, kind: depth_drop, rate: 0.1}\n"));
+  CHECK(network.layers[0].attributes.norm_groups == 2);
+  CHECK_FALSE(network.layers[0].attributes.affine);
+  CHECK(network.layers[1].attributes.affine);
+  CHECK(network.layers[2].attributes.slope == 0.2);
+  CHECK(network.layers[3].attributes.rate == 0.1);
+  CHECK(CountParameters(network) == 2 * 4);  // of instance norm alone
+  CHECK(Complaints(WithLayers("  - {name: a, kind: leaky_relu, slope: 0}\n")).size() == 1);
+  CHECK(Complaints(WithLayers("  - {name: a, kind: group_norm}\n")) ==
+        Lines{"net.yaml:4:5: error: layer 'a': 32 groups do not divide 4 channels (input 1x4x8x8)"});
+}
+
 TEST_CASE("a number means all axes the input has") {
   const std::string layers =
       "layers:\n  - {name: a, kind: convolution, out: 1, window: 3}\n  - {name: loss, kind: softmax_loss}\n";
@@ -117,9 +151,9 @@ TEST_CASE("all mistakes of the layers at once, with places and nearest names") {
                               "  - {name: d, kind: convolution, out: 0, window: big}\n"
                               "  - {kind: relu}\n"
                               "  - relu\n")) ==
-        Lines{"net.yaml:4:21: error: unknown layer kind 'convolutoin'; did you mean 'convolution'? (one of " +
-                  fmt::format("{}", fmt::join(NamesOf(LayerKinds()), ", ")) +
-                  "; a network with others is recorded as a step, `network: {graph: ...}` of a scenario)",
+        Lines{"net.yaml:4:21: error: unknown layer kind 'convolutoin'; did you mean 'convolution'? (`spillway list "
+              "layers` has all" +
+                  kOthers,
               "net.yaml:5:28: error: unknown key 'form' in layer 'b1'; did you mean 'from'? (one of name, kind, from" +
                   kOthers,
               "net.yaml:6:12: error: layer 'b1' is listed twice",
@@ -134,17 +168,21 @@ TEST_CASE("keys that belong to other kinds are unknown") {
   CHECK(Complaints(WithLayers("  - {name: a, kind: relu, window: 3}\n"
                               "  - {name: b, kind: linear, out: 3, groups: 2}\n")) ==
         Lines{"net.yaml:4:27: error: unknown key 'window' in layer 'a' (one of name, kind, from" + kOthers,
-              "net.yaml:5:37: error: unknown key 'groups' in layer 'b' (one of name, kind, from, out, bias" + kOthers});
+              "net.yaml:5:37: error: unknown key 'groups' in layer 'b' (one of name, kind, from, out, bias, pointwise, "
+              "first, tied" +
+                  kOthers});
 }
 
 TEST_CASE("a key that no layer of the kind has: all that it has are listed, and where others go") {
-  for (const char* key : {"dilation: 2", "output_padding: 1", "padding_mode: reflect"}) {
+  for (const char* key : {"dilate: 2", "output_padding: 1", "padding_mode: reflect"}) {
     const Lines lines =
         Complaints(WithLayers(fmt::format("  - {{name: a, kind: convolution, out: 3, window: 3, {}}}\n", key)));
     REQUIRE(lines.size() == 1);
-    CHECK_THAT(lines[0],
-               Catch::Contains("in layer 'a'") &&
-                   Catch::EndsWith("(one of name, kind, from, window, stride, pad, out, groups, bias" + kOthers));
+    CHECK_THAT(
+        lines[0],
+        Catch::Contains("in layer 'a'") &&
+            Catch::EndsWith("(one of name, kind, from, window, stride, dilation, pad, pad_after, out, groups, bias" +
+                            kOthers));
   }
 }
 
@@ -165,7 +203,7 @@ TEST_CASE("shapes that do not fit have places too") {
                               "  - {name: e, kind: relu, from: [b, d]}\n")) ==
         Lines{"net.yaml:4:5: error: layer 'a': the window's width 9 exceeds the padded input's 8 (input 1x4x8x8)",
               "net.yaml:6:5: error: layer 'c': inputs to be added differ in shape: 1x6x6x6 and 1x4x8x8"
-              " (input 1x6x6x6, 1x4x8x8)",
+              " (input b 1x6x6x6, input 1x4x8x8)",
               "net.yaml:8:5: error: layer 'e': relu takes 1 input, not 2"});
 }
 
@@ -175,8 +213,8 @@ TEST_CASE("cycles and unread layers have places too") {
                               "  - {name: idle, kind: relu, from: input}\n"
                               "  - {name: c, kind: relu, from: a}\n")) ==
         Lines{"net.yaml:4:5: error: layer 'a': is part of a cycle: a <- b <- a",
-              "net.yaml:6:5: error: layer 'idle': no other layer reads it; only the last one listed ('loss') may be"
-              " unread"});
+              "net.yaml:6:5: error: layer 'idle': no other layer reads it, and relu is no loss (" + LossNames() +
+                  "): end the network with one"});
 }
 
 TEST_CASE("the head of a network") {

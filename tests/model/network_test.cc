@@ -81,8 +81,8 @@ TEST_CASE("structure mistakes are named, all of them") {
                          MakeLayer("x:y", "add", {0}), MakeLayer("end", "relu", {2})}));
   CHECK(Mentions(messages, "layer 'a' is listed twice"));
   CHECK(Mentions(messages, "layer name 'x:y' must not contain ':' or spaces"));
-  CHECK(Mentions(messages, "layer 'a': no other layer reads it; only the last one listed ('end') may be unread"));
-  CHECK(Mentions(messages, "layer 'end': the last layer must be a loss (softmax_loss), not relu"));
+  CHECK(Mentions(messages, "layer 'a': no other layer reads it, and relu is no loss (softmax_loss"));
+  CHECK(Mentions(messages, "layer 'end': no other layer reads it, and relu is no loss (softmax_loss"));
   CHECK(Mentions(messages, "layer 'x:y': add takes 2 to 64 inputs, not 1"));
   CHECK(messages.size() == 5);  // 'end' reads a broken layer: no complaint of its own
 }
@@ -90,8 +90,32 @@ TEST_CASE("structure mistakes are named, all of them") {
 TEST_CASE("a loss in the middle and an empty network are refused") {
   CHECK(Mentions(
       Complaints(Listed({MakeLayer("early", "softmax_loss", {kNetworkInput}), MakeLayer("loss", "softmax_loss", {0})})),
-      "layer 'early': only the last layer may be a loss"));
+      "layer 'early': a loss ends a network, and layer 'loss' reads it"));
   CHECK(Complaints(Listed({})) == std::vector<std::string>{"network 'listed' has no layers"});
+}
+
+TEST_CASE("there may be several losses, wherever they are listed") {
+  CHECK(
+      Complaints(Listed({MakeLayer("first", "softmax_loss", {2}), MakeLayer("second", "softmax_loss", {kNetworkInput}),
+                         MakeLayer("relu", "relu", {kNetworkInput})}))
+          .empty());
+}
+
+TEST_CASE("a layer of which only the shape is taken is read by nobody") {
+  const auto messages =
+      Complaints(Listed({MakeLayer("small", "max_pool", {kNetworkInput}, Square(0, 2, 2)),
+                         MakeLayer("crop", "crop", {kNetworkInput, 0}), MakeLayer("loss", "softmax_loss", {1})}));
+  REQUIRE(messages.size() == 1);
+  CHECK(Mentions(messages, "layer 'small': no other layer reads it"));
+}
+
+TEST_CASE("skips that do not match name both layers, and what helps") {
+  const auto messages = Complaints(
+      Listed({MakeLayer("skip", "relu", {kNetworkInput}), MakeLayer("small", "max_pool", {0}, Square(0, 2, 2)),
+              MakeLayer("join", "concat", {0, 1}), MakeLayer("loss", "softmax_loss", {2})}));
+  CHECK(messages == std::vector<std::string>{
+                        "layer 'join': inputs to be concatenated differ in more than channels: 2x3x8x8 and 2x3x4x4; "
+                        "crop or resize one of them (input skip 2x3x8x8, small 2x3x4x4)"});
 }
 
 TEST_CASE("names that could be mistaken for others are refused") {

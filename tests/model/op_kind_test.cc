@@ -18,7 +18,7 @@ TEST_CASE("every kind of op is found by its name, which is its own") {
     CHECK(OpKindName(traits.kind) == std::string(traits.name));
     CHECK(names.insert(traits.name).second);
   }
-  CHECK(names.size() == 15);
+  CHECK(kOpTraits[static_cast<std::size_t>(kLastOpKind) + 1].kind == OpKind::kRecorded);
   CHECK(OpKindByName("relux") == std::nullopt);
   CHECK(PassByName("backward_filter") == Pass::kBackwardFilter);
 }

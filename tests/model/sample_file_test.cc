@@ -145,18 +145,39 @@ TEST_CASE("columns that matter and are not read are empty, or at the default") {
     return ErrorOf("device,op,pass,n,c,h,w,k,r," + column + ",median_us\nX,conv,forward,8,512,65,65,512,3," + cell +
                    ",9\n");
   };
-  for (const char* harmless : {"", "1", "1x1", "\"(1, 1)\""}) CHECK(with("dilation", harmless) == "no error");
-  for (const char* name : {"dilation", "dilation_h", "Dilations", "dilate", "atrous_rate"}) {
-    CHECK_THAT(with(name, "2"), Contains("f.csv:2:34: error: '2' of a column that is not read") && Contains("dilated"));
+  for (const char* harmless : {"", "1", "1x1", "\"(1, 1)\""}) CHECK(with("dilate", harmless) == "no error");
+  for (const char* name : {"dilate", "atrous_rate"}) {
+    CHECK_THAT(with(name, "2"),
+               Contains("f.csv:2:34: error: '2' of a column that is not read") && Contains("called dilation"));
   }
   CHECK_THAT(with("pad_top", "1"), Contains("called pad, pad_w"));
   CHECK_THAT(with("output_padding", "1"), Contains("called pad, pad_w"));
-  CHECK_THAT(with("transposed", "True"), Contains("transposed convolutions are not modelled"));
+  CHECK_THAT(with("transposed", "True"), Contains("a row of op transposed_convolution"));
   CHECK_THAT(with("stride_x", "2"), Contains("called stride, stride_w"));
   CHECK(with("transposed", "False") == "no error");
   CHECK(with("pad_top", "0") == "no error");
   // The same of an op that has no window.
-  CHECK(ErrorOf("device,op,pass,n,c,dilation,median_us\nX,relu,forward,1,1000,2,9\n") == "no error");
+  CHECK(ErrorOf("device,op,pass,n,c,dilate,median_us\nX,relu,forward,1,1000,2,9\n") == "no error");
+}
+
+TEST_CASE("a dilated window reaches further, under any usual name of its column") {
+  for (const char* name : {"dilation", "dilation_h", "Dilations"}) {
+    const Sample sample = One(std::string("device,op,pass,n,c,h,w,k,r,pad,") + name + ",median_us",
+                              "X,conv,forward,8,512,65,65,512,3,2,2,9");
+    CHECK(sample.launch.shape.dilation == std::array<std::int64_t, 3>{1, 2, 2});
+    CHECK(sample.launch.shape.out == Shape{.n = 8, .c = 512, .h = 65, .w = 65});
+    CHECK(ParseSamples(WriteSamples({&sample, 1}), "again.csv").samples.at(0).launch == sample.launch);
+  }
+  CHECK_THAT(ErrorOf("device,op,pass,n,c,h,w,k,r,dilation,median_us\nX,conv,forward,1,1,9,9,1,3,5,9\n"),
+             Contains("a window of 11 exceeds the padded input of 9"));
+}
+
+TEST_CASE("a transposed convolution is known by the convolution that computes it") {
+  const std::string header = "device,op,pass,n,c,h,w,k,r,stride,pad,out_h,out_w,median_us";
+  const Launch up = One(header, "X,transposed_convolution,forward,2,64,8,8,32,3,2,1,16,16,9").launch;
+  CHECK(up == One(header, "X,conv,backward_data,2,32,16,16,64,3,2,1,8,8,9").launch);
+  CHECK_THAT(ErrorOf(header + "\nX,transposed_convolution,forward,2,64,8,8,32,3,2,1,17,17,9\n"),
+             Contains("out_h: a transposed window of 3 with stride 2 over 8 gives 15 to 16, found 17"));
 }
 
 TEST_CASE("best is the fastest algorithm, which may be known too") {

@@ -186,7 +186,7 @@ TEST_CASE("types and layouts reach tensors and ops") {
 }
 
 TEST_CASE("option sets by name") {
-  CHECK(StepOptionTable().size() == 7);
+  CHECK(StepOptionTable().size() == 9);
   for (const StepOptions& options : StepOptionTable()) {
     // What waits has a host's time, and what is assumed of it is said.
     if (options.waits_for_calls) CHECK((options.framework_time > 0 && *options.assumed_of_host != '\0'));

@@ -46,6 +46,38 @@ TEST_CASE("a 3x3 convolution of ResNet-50, batch 2") {
   CHECK(CountWork(half).bytes == 1679360.0);
 }
 
+TEST_CASE("a transposed convolution does the work of the convolution that computes it") {
+  const Shape small{.n = 2, .c = 64, .h = 8, .w = 8}, large{.n = 2, .c = 32, .h = 16, .w = 16};
+  const OpShape up{.in = small, .out = large, .window = {1, 2, 2}, .stride = {1, 2, 2}};
+  const OpShape down{.in = large, .out = small, .window = {1, 2, 2}, .stride = {1, 2, 2}};
+  // weights 64 x 32 x 4 = 8192, each used at 2 x 64 places of the small image
+  CHECK(Count(OpKind::kTransposedConvolution, Pass::kForward, up).flops == 2.0 * 8192 * 128);
+  for (const Pass pass : {Pass::kForward, Pass::kBackwardData, Pass::kBackwardFilter}) {
+    for (const bool accumulate : {false, true}) {
+      Launch launch = Call(OpKind::kTransposedConvolution, pass, up);
+      launch.accumulate = accumulate;
+      Launch same = Call(OpKind::kConvolution, ExchangedPass(pass), down);
+      same.accumulate = accumulate;
+      CHECK(AsConvolution(launch) == same);
+      CHECK(CountWork(launch).flops == CountWork(same).flops);
+      CHECK(CountWork(launch).bytes == CountWork(same).bytes);
+    }
+  }
+}
+
+TEST_CASE("dilation changes no work; an image that changes its size is read once and written once") {
+  OpShape shape{.in = kHundred, .out = kHundred, .window = {1, 3, 3}, .pad = {0, 2, 2}};
+  const Work plain = Count(OpKind::kConvolution, Pass::kForward, shape);
+  shape.dilation = {1, 2, 2};
+  CHECK(Count(OpKind::kConvolution, Pass::kForward, shape).flops == plain.flops);
+  const OpShape resized{.in = kHundred, .out = {.n = 1, .c = 4, .h = 10, .w = 10}};
+  CHECK(Count(OpKind::kResize, Pass::kForward, resized).bytes == 400 + 1600);
+  CHECK(Count(OpKind::kResize, Pass::kBackward, resized).bytes == 400 + 1600);
+  const OpShape cut{.in = kHundred, .out = {.n = 1, .c = 4, .h = 3, .w = 3}};
+  CHECK(Count(OpKind::kSlice, Pass::kForward, cut).bytes == 2 * 144);
+  CHECK(Count(OpKind::kSlice, Pass::kBackward, cut).bytes == 400 + 144);
+}
+
 TEST_CASE("3-D and grouped convolution") {
   const OpShape video{.in = {.n = 1, .c = 3, .d = 16, .h = 112, .w = 112},
                       .out = {.n = 1, .c = 64, .d = 16, .h = 56, .w = 56},
@@ -89,6 +121,16 @@ TEST_CASE("passes over memory") {
       {OpKind::kSoftmaxLoss, Pass::kForward, 2 * 400},
       {OpKind::kSoftmaxLoss, Pass::kBackward, 2 * 400},
       {OpKind::kCopy, Pass::kBackward, 2 * 400},
+      {OpKind::kActivation, Pass::kForward, 2 * 400},
+      {OpKind::kActivation, Pass::kBackward, 3 * 400},
+      {OpKind::kPrelu, Pass::kForward, 2 * 400 + 16},
+      {OpKind::kPrelu, Pass::kBackward, 3 * 400 + 16},
+      {OpKind::kScale, Pass::kForward, 2 * 400 + 16},
+      {OpKind::kScale, Pass::kBackwardBias, 2 * 400 + 16},
+      {OpKind::kGroupNorm, Pass::kForward, 3 * 400 + 2 * 16},
+      {OpKind::kGroupNorm, Pass::kBackward, 5 * 400 + 3 * 16},
+      {OpKind::kLayerNorm, Pass::kForward, 2 * 400 + 2 * 16},
+      {OpKind::kLayerNorm, Pass::kBackward, 3 * 400 + 3 * 16},
   };
   for (const Case& c : cases) {
     INFO(OpKindName(c.kind) << " " << PassName(c.pass));
@@ -108,6 +150,10 @@ TEST_CASE("pooling counts both sizes") {
 TEST_CASE("operands of add and update, given statistics of batch norm") {
   CHECK(Count(OpKind::kAdd, Pass::kForward, Same(kHundred, 3)).bytes == 4 * 400.0);
   CHECK(Count(OpKind::kAdd, Pass::kForward, Same(kHundred, 3)).flops == 200.0);
+  for (const Pass pass : {Pass::kForward, Pass::kBackwardData, Pass::kBackward}) {
+    CHECK(Count(OpKind::kMultiply, pass, Same(kHundred, 2)).bytes == 3 * 400.0);  // two factors
+    CHECK(Count(OpKind::kMultiply, pass, Same(kHundred, 1)).bytes == 2 * 400.0);  // and one number per plane
+  }
   CHECK(Count(OpKind::kUpdate, Pass::kUpdate, Same(kHundred, 3)).bytes == 5 * 400.0);  // w v g read, w v written
   CHECK(Count(OpKind::kUpdate, Pass::kUpdate, Same(kHundred, 2)).bytes == 3 * 400.0);  // w g read, w written
   CHECK(Count(OpKind::kBatchNorm, Pass::kForward, Same(kHundred, 0)).bytes == 2 * 400.0 + 4 * 16);

@@ -36,6 +36,16 @@ TEST_CASE("parameter counts are the published ones") {
   CHECK(Parameters("resnet101") == 44549160);
   CHECK(Parameters("resnet152") == 60192808);
   CHECK(Parameters("densenet121") == 7978856);
+  CHECK(Parameters("densenet161") == 28681000);
+  CHECK(Parameters("densenet169") == 14149480);
+  CHECK(Parameters("densenet201") == 20013928);
+  CHECK(Parameters("densenet264") == 33337704);
+  CHECK(Parameters("squeezenet1-0") == 1248424);
+  CHECK(Parameters("squeezenet1-1") == 1235496);
+  CHECK(Parameters("darknet53") == 41609928);
+  CHECK(Parameters("fcn-resnet50") == 35322218);
+  CHECK(Parameters("unet-2d") == 31030658);
+  CHECK(Parameters("nnunet-3d") == 31196399);
   CHECK(Parameters("inception-v4") == 42679816);
   CHECK(Parameters("googlenet") == 6998552);
   CHECK(Parameters("overfeat") == 145920872);  // "145 million" in the paper's table 3
@@ -57,6 +67,42 @@ TEST_CASE("parameter counts made by hand") {
   CHECK(Parameters("vgg416") == 138357544 + 80 * (36928 + 147584 + 590080 + 2 * 2359808));
   // 269722 (He et al.: 0.27 M) and two projections: 16 x 32 + 64 and 32 x 64 + 128
   CHECK(Parameters("cifar-resnet20") == 269722 + 576 + 2176);
+}
+
+TEST_CASE("U-Nets have the published sizes") {
+  const Network flat = BuildZooNetwork("unet-2d", {});
+  CHECK(Named(flat, "encoder4_2").shape == Shape{.n = 1, .c = 1024, .h = 28, .w = 28});
+  CHECK(Named(flat, "crop3").shape == Shape{.n = 1, .c = 512, .h = 56, .w = 56});
+  CHECK(Named(flat, "decoder0_1").shape.h == 390);
+  CHECK(Named(flat, "head").shape == Shape{.n = 1, .c = 2, .h = 388, .w = 388});
+  const Network cube = BuildZooNetwork("nnunet-3d", {.batch = 2});
+  CHECK(Named(cube, "encoder5_2").shape == Shape{.n = 2, .c = 320, .d = 4, .h = 4, .w = 4});
+  CHECK(Named(cube, "head0").shape == Shape{.n = 2, .c = 3, .d = 128, .h = 128, .w = 128});
+  // Weights 1, 1/2, 1/4, 1/8 and 0 of the five losses, in sum 1.
+  for (int k = 0; k < 4; ++k) {
+    CHECK(Named(cube, "loss" + std::to_string(k)).attributes.weight == Approx(1 / 1.875 / (1 << k)));
+  }
+  CHECK(Named(cube, "loss4").attributes.weight == 0);
+  // The five heads' 32, 64, 128, 256 and 320 channels to 3 classes.
+  std::int64_t heads = 0;
+  for (const Layer& layer : cube.layers) {
+    if (layer.name.starts_with("head")) {
+      for (const ParameterShape& p : LayerParameters(cube, layer)) heads += p.shape.Elements();
+    }
+  }
+  CHECK(heads == 2415);
+  const Network five = BuildZooNetwork("nnunet-3d-5", {.image = 64});
+  CHECK(Named(five, "encoder4_2").shape == Shape{.n = 1, .c = 320, .d = 4, .h = 4, .w = 4});
+  CHECK(CountKind(five, "softmax_loss") == 4);
+}
+
+TEST_CASE("a dilated ResNet keeps an eighth of the image's side") {
+  const Network network = BuildZooNetwork("fcn-resnet50", {});
+  CHECK(Named(network, "res5_3_relu").shape == Shape{.n = 1, .c = 2048, .h = 65, .w = 65});
+  CHECK(Named(network, "head_resized").shape == Shape{.n = 1, .c = 21, .h = 520, .w = 520});
+  CHECK(Named(network, "res4_1_2").attributes.dilation[1] == 1);
+  CHECK(Named(network, "res5_1_2").attributes.dilation[1] == 2);
+  CHECK(Named(network, "res5_3_2").attributes.dilation[1] == 4);
 }
 
 TEST_CASE("depth counts convolutions and linear layers") {

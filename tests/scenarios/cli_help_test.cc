@@ -76,7 +76,7 @@ TEST_CASE("numbers on the command line do not begin with a zero, which is octal 
 TEST_CASE("list layers: every kind with what it reads and its keys") {
   const std::string layers = Spillway({"list", "layers"}).out;
   for (const LayerKind* kind : LayerKinds()) CHECK(Contains(layers, std::string("\n") + kind->name + " "));
-  CHECK(Contains(layers, "window [stride] [pad] out [groups] [bias]"));
+  CHECK(Contains(layers, "window [stride] [dilation] [pad] [pad_after] out [groups] [bias]"));
   CHECK(Contains(layers, "2 to 64 layers"));
 }
 

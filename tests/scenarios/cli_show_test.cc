@@ -136,7 +136,8 @@ TEST_CASE("show menu marks what a run takes, once for each op and grant") {
   const std::string& text = outcome.out;
   CHECK(Contains(text,
                  "\ntaken with: the workspace granted where no plan says otherwise, 8 MiB by options "
-                 "plain, chainer; 1 GiB by options torch, mxnet, vdnn, inference; 4 GiB by options tensorflow1\n"));
+                 "plain, chainer; 1 GiB by options torch, torch-1.13, torch-2, mxnet, "
+                 "vdnn, inference; 4 GiB by options tensorflow1\n"));
   const Machine machine = LoadMachine("v100-x86-pcie3");
   const CostModel costs(machine);
   const TrainingStep step = BuildTrainingStep(BuildZooNetwork("vgg16", {.batch = 64}));

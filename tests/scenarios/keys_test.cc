@@ -158,6 +158,41 @@ layers:
   - {name: l, kind: softmax_loss}
 )";
 
+constexpr const char* kImages = R"(name: n
+input: {channels: 4, image: 16}
+layers:
+  - {name: a, kind: convolution, out: 8, window: 3, pad: 1, pad_after: 1, dilation: 1}
+  - {name: b, kind: transposed_convolution, out: 6, window: 3, stride: 2, pad: 1, output_pad: 1, groups: 2, bias: true}
+  - {name: c, kind: resize, scale: 2, method: linear}
+  - {name: d, kind: resize, image: 20}
+  - {name: e, kind: crop, image: [8, 8]}
+  - {name: f, kind: instance_norm, affine: true}
+  - {name: g, kind: group_norm, groups: 2, affine: false}
+  - {name: h, kind: layer_norm, affine: true}
+  - {name: i, kind: rms_norm, affine: true}
+  - {name: j, kind: leaky_relu, slope: 0.2}
+  - {name: k, kind: depth_drop, rate: 0.1}
+  - {name: l, kind: softmax_loss, weight: 0.5}
+)";
+
+constexpr const char* kTexts = R"(name: n
+input: {tokens: 8, rows: 2}
+layers:
+  - {name: a, kind: embedding, vocabulary: 50, out: 16, row: 1}
+  - {name: b, kind: position, positions: 8}
+  - {name: c, kind: linear, pointwise: true, out: 32}
+  - {name: q, kind: linear, from: b, pointwise: true, out: 16}
+  - {name: k, kind: linear, from: b, pointwise: true, out: 8}
+  - {name: v, kind: linear, from: b, pointwise: true, out: 8}
+  - {name: r, kind: rope, from: q, heads: 4}
+  - {name: d, kind: attention, from: [r, k, v], heads: 4, kv_heads: 2, causal: true, fused: true, dropout: 0.1}
+  - {name: e, kind: softmax, over: channels}
+  - {name: f, kind: linear, pointwise: true, out: 50, tied: a}
+  - {name: l, kind: softmax_loss}
+  - {name: g, kind: linear, from: c, first: true, out: 3}
+  - {name: m, kind: softmax_loss}
+)";
+
 Network ReadNetworkText(const std::string& text) {
   const Document document = ParseDocument(text, "network.yaml");
   Diagnostics diagnostics(document);
@@ -169,6 +204,8 @@ Network ReadNetworkText(const std::string& text) {
 TEST_CASE("the keys of networks are those that are read") {
   const auto read = [](const std::string& text) { ReadNetworkText(text); };
   CheckPage(NetworkKeys(), {{&NetworkKeys(), kNetwork, read},
+                            {&NetworkKeys(), kImages, read},
+                            {&NetworkKeys(), kTexts, read},
                             {&NetworkKeys(),
                              "name: n\ninput: {height: 8, width: 4, depth: 2}\nlayers:\n"
                              "  - {name: l, kind: softmax_loss}\n",

@@ -110,11 +110,10 @@ TEST_CASE("what is not known of a framework is refused, not taken for nothing") 
     return "name: d\nnetwork: {zoo: cifar-resnet20, batch: 1}\nmachines: unit\nstrategies: in-core\n" + options +
            "runtime: [arena, {name: host, from: arena, framework: of-options}]\n";
   };
-  CHECK_THROWS_WITH(
-      PrepareText(message("")),
-      Catch::Contains(
-          "s.yaml:5:55: error: framework: no framework_time is known of the options 'plain', "
-          "of chainer, torch, mxnet, tensorflow1 it is; give other options, or framework_time in its place"));
+  CHECK_THROWS_WITH(PrepareText(message("")),
+                    Catch::Contains("s.yaml:5:55: error: framework: no framework_time is known of the options 'plain', "
+                                    "of chainer, torch, torch-1.13, torch-2, mxnet, tensorflow1 it is; give other "
+                                    "options, or framework_time in its place"));
   CHECK_THROWS_WITH(PrepareText(message("options: [torch, plain]\n")), Catch::Contains("of the options 'plain'"));
   CHECK_NOTHROW(PrepareText(message("options: torch\n")));
 }

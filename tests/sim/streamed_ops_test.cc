@@ -119,7 +119,7 @@ TEST_CASE("a step streamed throughout needs a fraction of the memory of any plan
   Plan plan = p.Whole();
   for (OpId op = 0; op < static_cast<OpId>(p.step.ops.size()); ++op) {
     const Op& o = p.step.ops[Index(op)];
-    if (!HasSampleParts(o.kind)) continue;
+    if (!HasSampleParts(o)) continue;
     OpDecision decision = StreamAll(p, op, Ones(o.shape.in.n));
     if (o.layer < 0 || p.step.layer_names[Index(o.layer)].starts_with("drop")) continue;
     plan.ops.push_back(std::move(decision));

@@ -10,6 +10,8 @@
 #ifndef SPILLWAY_CALIBRATE_DEVICES_CPU_BENCH_KERNEL_H_
 #define SPILLWAY_CALIBRATE_DEVICES_CPU_BENCH_KERNEL_H_
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -68,7 +70,11 @@ class KernelSubject : public BenchSubject {
   const CpuKernel& kernel_;
   OperandRing ring_;
   const OperandRing::Fill fill_ = [this](std::byte* at, const BenchOperand& operand) {
-    memory_.Fill(at, operand.bytes, operand.sparse);
+    if (operand.type == DataType::kInt64) {  // numbers of tokens, which any vocabulary has
+      std::fill_n(at, operand.bytes, std::byte{0});
+    } else {
+      memory_.Fill(at, operand.bytes, operand.sparse);
+    }
   };
   OperandRing::Places places_;  // of one run
   bool freshens_, workspace_turns_, fresh_workspace_;

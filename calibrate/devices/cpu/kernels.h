@@ -1,7 +1,7 @@
 // The kernels of the CPU device. They compute every op of a training step on buffers in host memory.
 //
-// oneDNN computes convolution, linear, batch norm, pooling, LRN forward, softmax, ReLU and add. Plain loops compute the
-// rest: bias, concat, dropout, the loss, max pooling and LRN backward, update, copy.
+// oneDNN computes convolution, transposed or not, linear, batch norm, pooling, LRN forward, softmax, ReLU and add. Plain
+// loops compute the rest: bias, concat, resize, slice, dropout, the loss, max pooling and LRN backward, update, copy.
 //
 //   CpuKernels kernels;                                               // once per device
 //   const CpuKernel& kernel = kernels.Prepare(CallOf(op));  // once per op: builds code, may take ms

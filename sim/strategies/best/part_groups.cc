@@ -38,7 +38,7 @@ class Grouper {
  private:
   bool HasParts(OpId op) const {
     const Op& o = step_.ops[Index(op)];
-    return HasSampleParts(o.kind) && o.shape.in.n == step_.batch;
+    return HasSampleParts(o) && o.shape.in.n == step_.batch;
   }
   bool HaveParts(OpId first, OpId last) const {
     for (OpId op = first; op <= last; ++op) {

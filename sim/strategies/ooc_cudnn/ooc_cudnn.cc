@@ -94,10 +94,10 @@ class OocCudnn {
   Bytes Free() const { return std::max<Bytes>(0, problem_.capacity - placed_); }
 
   bool StreamsAt(OpId op, TensorId t) const {
-    if (!on_host_.contains(t) || !HasSampleParts(step_.ops[Index(op)].kind)) return false;
+    if (!on_host_.contains(t) || !HasSampleParts(step_.ops[Index(op)])) return false;
     const std::vector<OpId>& writers = tables_.uses.writers[Index(t)];
     return !Contains(writers, op) || std::all_of(writers.begin(), writers.end(), [this](OpId writer) {
-      return HasSampleParts(step_.ops[Index(writer)].kind);
+      return HasSampleParts(step_.ops[Index(writer)]);
     });
   }
 

@@ -21,7 +21,7 @@ Launch Profiled(const Launch& launch, int size) {
   Launch profiled = launch;
   OpShape& s = profiled.shape;
   profiled.accumulate = false;
-  if (HasAlgorithms(launch.kind)) {
+  if (launch.kind == OpKind::kConvolution) {
     const std::int64_t channels = launch.pass == Pass::kBackwardFilter ? kProfiledChannels : kConvolutionChannels;
     s = OpShape{};
     s.in = Images(kConvolutionChannels, kConvolutionSide[size]);
@@ -65,7 +65,7 @@ LinearLaw KernelLaw(const CostModel& costs, const Launch& launch, int device) {
 }
 
 double WorkOf(const Launch& launch) {
-  if (!HasAlgorithms(launch.kind)) return CountWork(launch).bytes;
+  if (launch.kind != OpKind::kConvolution) return CountWork(launch).bytes;
   const OpShape& s = launch.shape;
   const std::int64_t channels = RoundUp(s.out.c, kChannelQuantum);
   return 4.0 * static_cast<double>(s.out.n * channels * s.out.Spatial()) *

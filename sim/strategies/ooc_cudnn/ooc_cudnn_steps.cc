@@ -39,7 +39,7 @@ struct Elements {
 
 Elements ElementsOf(const Launch& whole, const Steps& steps, const TileSize& tile) {
   const OpShape& s = whole.shape;
-  const auto window = static_cast<double>(s.window[1]), stride = static_cast<double>(s.stride[1]);
+  const auto window = static_cast<double>(s.Extent(1)), stride = static_cast<double>(s.stride[1]);
   double in_rows = static_cast<double>(s.in.h), out_rows = static_cast<double>(s.out.h);
   if (steps.tiles.rows > 1 && whole.pass == Pass::kBackwardData) {
     in_rows = tile.rows;

@@ -24,9 +24,9 @@ constexpr std::int64_t kMostTilesByNeed = 4096;
 // Whether the op, and all forward writers of what it writes, can stream the tensor.
 bool Divisions::MayStreamAt(OpId op, TensorId t) const {
   const std::vector<OpId>& writers = tables_.uses.writers[Index(t)];
-  if (!MayStream(step_.tensors[Index(t)]) || !HasSampleParts(step_.ops[Index(op)].kind)) return false;
+  if (!MayStream(step_.tensors[Index(t)]) || !HasSampleParts(step_.ops[Index(op)])) return false;
   return !Contains(writers, op) || std::all_of(writers.begin(), writers.end(), [this](OpId writer) {
-    return HasSampleParts(step_.ops[Index(writer)].kind);
+    return HasSampleParts(step_.ops[Index(writer)]);
   });
 }
 

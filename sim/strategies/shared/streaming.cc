@@ -163,7 +163,7 @@ class Fitter {
   }
 
   std::string Reason(OpId op, const Plan& plan) const {
-    const bool divided = divide_ != MayDivide::kNothing && HasSampleParts(step_.ops[Index(op)].kind);
+    const bool divided = divide_ != MayDivide::kNothing && HasSampleParts(step_.ops[Index(op)]);
     Bytes needs = divided ? divisions_.InSmallestParts(op, target_) : divisions_.Alone(op);
     if (needs <= target_) {
       const std::vector<Bytes> live = LiveAt(plan, tables_);

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "hw/text/lists.h"
+#include "model/step/launch.h"
 
 namespace spillway::vdnn {
 namespace {
@@ -17,12 +18,15 @@ struct VdnnLayer {
   std::vector<TensorId> inputs{};  // maps that it reads and does not overwrite
 };
 
+// A linear layer of whole samples; one of each position is as much a feature extractor as a convolution is.
+bool IsClassifier(const Op& op) { return op.kind == OpKind::kLinear && op.shape.out.Spatial() == 1; }
+
 void AddForward(const TrainingStep& step, OpId op, VdnnLayer& layer) {
   const Op& o = step.ops[Index(op)];
   const bool first = layer.first_forward == kNoOp;
   if (first) layer.first_forward = op;
-  layer.convolution = layer.convolution || o.kind == OpKind::kConvolution;
-  layer.classifier = layer.classifier || o.kind == OpKind::kLinear || TraitsOf(o.kind).labels;
+  layer.convolution = layer.convolution || AsConvolution(LaunchOf(o)).kind == OpKind::kConvolution;
+  layer.classifier = layer.classifier || IsClassifier(o) || TraitsOf(o.kind).labels;
   for (const TensorId t : o.reads) {
     if (first && Contains(step.maps, t) && !Contains(o.writes, t)) layer.inputs.push_back(t);
   }
@@ -50,7 +54,7 @@ std::size_t ManagedLayers(const TrainingStep& step, const std::vector<VdnnLayer>
   const auto first =
       std::find_if(layers.begin(), layers.end(), [](const VdnnLayer& layer) { return layer.classifier; });
   const auto count = static_cast<std::size_t>(first - layers.begin());
-  const bool loss = first != layers.end() && step.ops[Index(first->first_forward)].kind != OpKind::kLinear;
+  const bool loss = first != layers.end() && !IsClassifier(step.ops[Index(first->first_forward)]);
   return loss && count > 0 ? count - 1 : count;
 }
 

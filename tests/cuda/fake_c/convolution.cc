@@ -12,7 +12,7 @@ namespace {
 
 struct Shapes {
   Grid in, out;
-  std::array<std::int64_t, 3> window{}, pad{}, stride{};
+  std::array<std::int64_t, 3> window{}, pad{}, stride{}, dilation{};
   std::int64_t groups = 1, in_group = 0, out_group = 0;  // channels of a group
   std::size_t weight_bytes = 0;
   bool fits = false;
@@ -37,6 +37,7 @@ Shapes ShapesOf(cudnnTensorDescriptor_t x, cudnnFilterDescriptor_t w, cudnnConvo
   s.window = Triple({w->dims.begin() + 2, w->dims.end()}, 1);
   s.pad = Triple(c->pad, 0);
   s.stride = Triple(c->stride, 1);
+  s.dilation = Triple(c->dilation, 1);
   s.groups = c->groups;
   s.in_group = s.in.size[1] / s.groups;
   s.out_group = s.out.size[1] / s.groups;
@@ -45,7 +46,8 @@ Shapes ShapesOf(cudnnTensorDescriptor_t x, cudnnFilterDescriptor_t w, cudnnConvo
   s.fits = s.in.size[0] == s.out.size[0] && w->dims[0] == s.out.size[1] && w->dims[1] == s.in_group &&
            s.in.size[1] % s.groups == 0 && s.out.size[1] % s.groups == 0 && IsDense(s.in) && IsDense(s.out);
   for (std::size_t i = 0; i < 3; ++i) {
-    const std::int64_t size = (s.in.size[i + 2] + 2 * s.pad[i] - s.window[i]) / s.stride[i] + 1;
+    const std::int64_t extent = s.dilation[i] * (s.window[i] - 1) + 1;
+    const std::int64_t size = (s.in.size[i + 2] + 2 * s.pad[i] - extent) / s.stride[i] + 1;
     s.fits = s.fits && size == s.out.size[i + 2];
   }
   return s;
@@ -59,9 +61,9 @@ void EachTap(const Shapes& s, Body body) {
     const std::array<std::int64_t, 3> out{o / (s.out.size[3] * s.out.size[4]), o / s.out.size[4] % s.out.size[3],
                                           o % s.out.size[4]};
     for (std::int64_t t = 0; t < s.window[0] * s.window[1] * s.window[2]; ++t) {
-      const std::int64_t d = out[0] * s.stride[0] - s.pad[0] + t / (s.window[1] * s.window[2]);
-      const std::int64_t h = out[1] * s.stride[1] - s.pad[1] + t / s.window[2] % s.window[1];
-      const std::int64_t w = out[2] * s.stride[2] - s.pad[2] + t % s.window[2];
+      const std::int64_t d = out[0] * s.stride[0] - s.pad[0] + t / (s.window[1] * s.window[2]) * s.dilation[0];
+      const std::int64_t h = out[1] * s.stride[1] - s.pad[1] + t / s.window[2] % s.window[1] * s.dilation[1];
+      const std::int64_t w = out[2] * s.stride[2] - s.pad[2] + t % s.window[2] * s.dilation[2];
       if (d < 0 || h < 0 || w < 0 || d >= size[2] || h >= size[3] || w >= size[4]) continue;
       body((d * size[3] + h) * size[4] + w, t, o);
     }
@@ -94,7 +96,8 @@ int Special(const char* pass) { return *pass == 'f' ? 6 : 5; }
 
 cudnnStatus_t Workspace(const Shapes& s, const char* pass, int algorithm, std::size_t* bytes) {
   if (!s.fits) return CUDNN_STATUS_BAD_PARAM;
-  const bool small = s.window == std::array<std::int64_t, 3>{1, 3, 3} && s.stride[1] == 1 && s.stride[2] == 1;
+  const bool small = s.window == std::array<std::int64_t, 3>{1, 3, 3} && s.stride[1] == 1 && s.stride[2] == 1 &&
+                     s.dilation == std::array<std::int64_t, 3>{1, 1, 1};
   *bytes = algorithm == 0 ? 0 : sizeof(float) * static_cast<std::size_t>(s.out.Elements());
   if (algorithm <= 2 || (algorithm == Special(pass) && small)) return CUDNN_STATUS_SUCCESS;
   return CUDNN_STATUS_NOT_SUPPORTED;

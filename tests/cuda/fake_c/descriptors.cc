@@ -150,9 +150,8 @@ cudnnStatus_t cudnnSetConvolutionNdDescriptor(cudnnConvolutionDescriptor_t c, in
                                               cudnnDataType_t type) {
   if (count < 2 || mode != CUDNN_CROSS_CORRELATION || type != CUDNN_DATA_FLOAT) return CUDNN_STATUS_BAD_PARAM;
   if (!AllAtLeast(pad, count, 0) || !AllAtLeast(stride, count, 1)) return CUDNN_STATUS_BAD_PARAM;
-  for (int i = 0; i < count; ++i) {
-    if (dilation[i] != 1) return CUDNN_STATUS_NOT_SUPPORTED;
-  }
+  if (!AllAtLeast(dilation, count, 1)) return CUDNN_STATUS_BAD_PARAM;
+  c->dilation.assign(dilation, dilation + count);
   c->pad.assign(pad, pad + count);
   c->stride.assign(stride, stride + count);
   return CUDNN_STATUS_SUCCESS;

@@ -22,7 +22,7 @@ struct cudnnFilterStruct {
   std::vector<std::int64_t> dims;
 };
 struct cudnnConvolutionStruct {
-  std::vector<std::int64_t> pad, stride;
+  std::vector<std::int64_t> pad, stride, dilation;
   std::int64_t groups = 1;
   cudnnMathType_t math = CUDNN_DEFAULT_MATH;
 };

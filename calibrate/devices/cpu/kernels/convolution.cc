@@ -27,7 +27,7 @@ struct Implementation {
 };
 
 struct Problem {
-  Dims in, weight, out, stride, pad_begin, pad_end;
+  Dims in, weight, out, stride, dilation, pad_begin, pad_end;  // dilation: places left out between two
 };
 
 Problem ProblemOf(const OpShape& s) {
@@ -36,6 +36,7 @@ Problem ProblemOf(const OpShape& s) {
                   .weight = {s.out.c / s.groups, s.in.c / s.groups},
                   .out = DimsOf(s.out, deep),
                   .stride = Spatial(s.stride, deep),
+                  .dilation = Spatial({s.dilation[0] - 1, s.dilation[1] - 1, s.dilation[2] - 1}, deep),
                   .pad_begin = Spatial(s.PadBegin(), deep),
                   .pad_end = Spatial(s.PadEnd(), deep)};
   if (s.groups > 1) problem.weight.insert(problem.weight.begin(), s.groups);
@@ -80,17 +81,19 @@ void CollectPass(Pass pass, dnnl::algorithm method, const Problem& p, std::vecto
   const Desc in = AnyFormat(p.in), weight = AnyFormat(p.weight), out = AnyFormat(p.out);
   if (pass == Pass::kForward) {
     const dnnl::convolution_forward::desc forward(prop_kind::forward_inference, method, in, weight, out, p.stride,
-                                                  p.pad_begin, p.pad_end);
+                                                  p.dilation, p.pad_begin, p.pad_end);
     return Collect(&forward.data, nullptr, candidates);
   }
   const dnnl::convolution_forward::desc hint(prop_kind::forward_training, algorithm::convolution_direct, in, weight,
-                                             out, p.stride, p.pad_begin, p.pad_end);
+                                             out, p.stride, p.dilation, p.pad_begin, p.pad_end);
   const dnnl::primitive_desc forward = FirstImplementation(hint);
   if (pass == Pass::kBackwardData) {
-    const dnnl::convolution_backward_data::desc data(method, in, weight, out, p.stride, p.pad_begin, p.pad_end);
+    const dnnl::convolution_backward_data::desc data(method, in, weight, out, p.stride, p.dilation, p.pad_begin,
+                                                     p.pad_end);
     Collect(&data.data, forward.get(), candidates);
   } else {
-    const dnnl::convolution_backward_weights::desc filter(method, in, weight, out, p.stride, p.pad_begin, p.pad_end);
+    const dnnl::convolution_backward_weights::desc filter(method, in, weight, out, p.stride, p.dilation, p.pad_begin,
+                                                          p.pad_end);
     Collect(&filter.data, forward.get(), candidates);
   }
 }
@@ -128,6 +131,10 @@ KernelPtr MakeConvolution(const OpCall& call) {
                                         call.launch.accumulate);
   }
   return nullptr;
+}
+
+KernelPtr MakeTransposedConvolution(const OpCall& call) {
+  return MakeConvolution({AsConvolution(call.launch), call.details});
 }
 
 std::vector<CpuAlgorithm> ConvolutionAlgorithms(const OpCall& call) {

@@ -116,7 +116,7 @@ std::vector<CpuAlgorithm> CpuKernels::Algorithms(const OpCall& call) {
   CheckFormat(call.launch);
   omp_set_num_threads(state_->threads);  // scratch depends on it
   return Guarded(call.launch, [&]() -> std::vector<CpuAlgorithm> {
-    if (HasAlgorithms(call.launch.kind)) return cpu::ConvolutionAlgorithms(call);
+    if (HasAlgorithms(call.launch.kind)) return cpu::ConvolutionAlgorithms({AsConvolution(call.launch), call.details});
     const cpu::KernelPtr kernel = Make(call);
     return {{.algorithm = 0, .workspace = kernel->workspace(), .implementation = kernel->implementation()}};
   });

@@ -20,6 +20,7 @@ using KernelPtr = std::unique_ptr<CpuKernel>;
 #define OP_KIND(KIND, ...) KernelPtr Make##KIND(const OpCall& call);
 #include "model/step/op_kinds.inc"
 #undef OP_KIND
+// Of a convolution; of a transposed one what AsConvolution makes of it.
 std::vector<CpuAlgorithm> ConvolutionAlgorithms(const OpCall& call);
 
 // A kernel that is a loop over its buffers.

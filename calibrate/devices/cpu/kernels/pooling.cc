@@ -49,6 +49,18 @@ Extent ExtentOf(const OpShape& s, std::size_t axis, std::int64_t size, std::int6
   return {std::max<std::int64_t>(begin, 0), std::min(begin + s.window[axis], size)};
 }
 
+// Where each window lies, in the order of the outputs of one plane: body(d, h, w).
+template <typename Body>
+void ForEachWindow(const OpShape& s, Body body) {
+  for (std::int64_t z = 0; z < s.out.d; ++z) {
+    const Extent d = ExtentOf(s, 0, s.in.d, z);
+    for (std::int64_t row = 0; row < s.out.h; ++row) {
+      const Extent h = ExtentOf(s, 1, s.in.h, row);
+      for (std::int64_t column = 0; column < s.out.w; ++column) body(d, h, ExtentOf(s, 2, s.in.w, column));
+    }
+  }
+}
+
 // Index of the first element of the window that equals `value`; -1: none does (NaN).
 std::int64_t Find(const Shape& in, const float* x, Extent d, Extent h, Extent w, float value) {
   for (std::int64_t z = d.begin; z < d.end; ++z) {
@@ -64,22 +76,64 @@ std::int64_t Find(const Shape& in, const float* x, Extent d, Extent h, Extent w,
 
 // The gradient of one image of one channel.
 void MaxPlaneBackward(const OpShape& s, const float* x, const float* y, const float* dy, float* dx) {
-  for (std::int64_t z = 0; z < s.out.d; ++z) {
-    const Extent d = ExtentOf(s, 0, s.in.d, z);
-    for (std::int64_t row = 0; row < s.out.h; ++row) {
-      const Extent h = ExtentOf(s, 1, s.in.h, row);
-      for (std::int64_t column = 0; column < s.out.w; ++column, ++y, ++dy) {
-        const std::int64_t at = Find(s.in, x, d, h, ExtentOf(s, 2, s.in.w, column), *y);
-        if (at >= 0) dx[at] += *dy;
-      }
+  ForEachWindow(s, [&](Extent d, Extent h, Extent w) {
+    const std::int64_t at = Find(s.in, x, d, h, w, *y++);
+    if (at >= 0) dx[at] += *dy;
+    ++dy;
+  });
+}
+
+// Places of maxima are counted within the part of the window that lies in the image, so that they hold for any tile.
+std::int64_t IndexAt(const Shape& in, Extent d, Extent h, Extent w, std::int64_t place) {
+  const std::int64_t width = w.end - w.begin, height = h.end - h.begin;
+  const std::int64_t z = d.begin + place / (height * width), y = h.begin + place / width % height;
+  return (z * in.h + y) * in.w + w.begin + place % width;
+}
+
+void IndexedPlane(const OpShape& s, const float* x, float* y, std::int64_t* places) {
+  ForEachWindow(s, [&](Extent d, Extent h, Extent w) {
+    const std::int64_t count = (d.end - d.begin) * (h.end - h.begin) * (w.end - w.begin);
+    *places = 0;
+    *y = x[IndexAt(s.in, d, h, w, 0)];
+    for (std::int64_t k = 1; k < count; ++k) {
+      const float value = x[IndexAt(s.in, d, h, w, k)];
+      if (value <= *y) continue;
+      *y = value;
+      *places = k;
     }
+    ++y, ++places;
+  });
+}
+
+void IndexedPlaneBackward(const OpShape& s, const std::int64_t* places, const float* dy, float* dx) {
+  ForEachWindow(s, [&](Extent d, Extent h, Extent w) { dx[IndexAt(s.in, d, h, w, *places++)] += *dy++; });
+}
+
+// Forward writes {result, places}; backward reads {input, places, gradient}.
+KernelPtr MakeIndexed(const OpCall& call) {
+  const OpShape s = call.launch.shape;
+  const std::int64_t planes = s.in.n * s.in.c, in = s.in.Spatial(), out = s.out.Spatial();
+  if (call.launch.pass == Pass::kForward) {
+    return std::make_unique<LoopKernel>([=](const CpuArguments& a) {
+      auto* const places = static_cast<std::int64_t*>(a.writes[1]);
+      for (std::int64_t p = 0; p < planes; ++p)
+        IndexedPlane(s, Read(a, 0) + p * in, Write(a, 0) + p * out, places + p * out);
+    });
   }
+  return std::make_unique<LoopKernel>([=, accumulate = call.launch.accumulate](const CpuArguments& a) {
+    const auto* const places = static_cast<const std::int64_t*>(a.reads[1]);
+    if (!accumulate) std::fill_n(Write(a, 0), s.in.Elements(), 0.0f);
+    for (std::int64_t p = 0; p < planes; ++p) {
+      IndexedPlaneBackward(s, places + p * out, Read(a, 2) + p * out, Write(a, 0) + p * in);
+    }
+  });
 }
 
 }  // namespace
 
 // Backward reads {input, result, gradient}.
 KernelPtr MakeMaxPool(const OpCall& call) {
+  if (call.details.saved_indices) return MakeIndexed(call);
   const OpShape& s = call.launch.shape;
   if (call.launch.pass == Pass::kForward) {
     const Problem p = ProblemOf(s);

@@ -6,20 +6,43 @@
 #include "calibrate/devices/cpu/kernels/makers.h"
 
 namespace spillway::cpu {
+namespace {
 
-// Forward reads {input} and writes {probabilities}; backward reads {probabilities}.
+// Writes {probabilities}, and {labels} where the step saves them.
+class Forward : public DnnlKernel {
+ public:
+  Forward(const dnnl::primitive_desc& primitive, const std::vector<Binding>& bindings, const Shape& shape)
+      : DnnlKernel(primitive, bindings, false), places_(shape.n * shape.Spatial()) {}
+
+  void Run(const CpuArguments& arguments) const override {
+    DnnlKernel::Run(arguments);
+    if (arguments.writes.size() < 2) return;
+    auto* const labels = static_cast<std::int64_t*>(arguments.writes[1]);
+    std::fill_n(labels, places_, std::int64_t{0});
+    std::copy(arguments.labels.begin(), arguments.labels.end(), labels);
+  }
+
+ private:
+  std::int64_t places_;
+};
+
+}  // namespace
+
+// Forward reads {input}; backward reads {probabilities}, and the labels from the arguments.
 KernelPtr MakeSoftmaxLoss(const OpCall& call) {
   const Shape shape = call.launch.shape.in;
   if (call.launch.pass == Pass::kForward) {
     const Desc data = shape.Spatial() == 1 ? Dense({shape.n, shape.c}) : Dense({shape.n, shape.c, shape.Spatial()});
     const dnnl::softmax_forward::desc operation(dnnl::prop_kind::forward_inference, data, 1);
     const std::vector<Binding> bindings{Reads(DNNL_ARG_SRC, 0, data), Writes(DNNL_ARG_DST, 0, data)};
-    return std::make_unique<DnnlKernel>(FirstImplementation(operation), bindings, false);
+    return std::make_unique<Forward>(FirstImplementation(operation), bindings, shape);
   }
   const std::int64_t samples = std::max(call.details.mean_over, shape.n);
-  return std::make_unique<LoopKernel>([shape, samples, accumulate = call.launch.accumulate](const CpuArguments& a) {
+  const float weight = static_cast<float>(call.details.loss_weight);
+  const bool accumulate = call.launch.accumulate;
+  return std::make_unique<LoopKernel>([shape, samples, weight, accumulate](const CpuArguments& a) {
     const std::int64_t positions = shape.Spatial();
-    const float share = 1.0f / static_cast<float>(samples * positions);
+    const float share = weight / static_cast<float>(samples * positions);
     assert(a.labels.size() == static_cast<std::size_t>(shape.n * positions));
     const float* p = Read(a, 0);
     float* dx = Write(a, 0);

@@ -165,7 +165,12 @@ KernelPtr MakeConvolution(const LibrariesPtr& libraries, const OpCall& call) {
   return std::make_unique<Convolution<FilterPass>>(libraries, call);
 }
 
-std::vector<CudaAlgorithm> ConvolutionAlgorithms(const LibrariesPtr& libraries, const OpCall& call) {
+KernelPtr MakeTransposedConvolution(const LibrariesPtr& libraries, const OpCall& call) {
+  return MakeConvolution(libraries, {AsConvolution(call.launch), call.details});
+}
+
+std::vector<CudaAlgorithm> ConvolutionAlgorithms(const LibrariesPtr& libraries, const OpCall& asked) {
+  const OpCall call{AsConvolution(asked.launch), asked.details};
   const ConvolutionProblem problem(call);
   if (call.launch.pass == Pass::kForward) return Algorithms<ForwardPass>(*libraries, call, problem);
   if (call.launch.pass == Pass::kBackwardData) return Algorithms<DataPass>(*libraries, call, problem);

@@ -49,7 +49,8 @@ ConvolutionProblem::ConvolutionProblem(const OpCall& call) {
   SetDense(in, SizesOf(s.in, deep));
   SetDense(out, SizesOf(s.out, deep));
   std::vector<int> filter = Spatial(s.window, deep);
-  const std::vector<int> pad = Spatial(s.PadBegin(), deep), stride = Spatial(s.stride, deep), dilation(pad.size(), 1);
+  const std::vector<int> pad = Spatial(s.PadBegin(), deep), stride = Spatial(s.stride, deep),
+                         dilation = Spatial(s.dilation, deep);
   filter.insert(filter.begin(), {IntOf(s.out.c), IntOf(s.in.c / s.groups)});
   SPILLWAY_CHECK(cudnnSetFilterNdDescriptor(weight.get(), CUDNN_DATA_FLOAT, CUDNN_TENSOR_NCHW,
                                             static_cast<int>(filter.size()), filter.data()));

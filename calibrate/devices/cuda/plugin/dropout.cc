@@ -60,6 +60,8 @@ class Backward : public Dropout {
 }  // namespace
 
 KernelPtr MakeDropout(const LibrariesPtr& libraries, const OpCall& call) {
+  if (call.details.per_sample) Refuse("the CUDA device has no dropout of whole samples yet");
+  if (call.details.mask_type != DataType::kBool) Refuse("the CUDA device keeps masks of dropout as bytes");
   if (call.launch.pass == Pass::kForward) return std::make_unique<Forward>(libraries, call);
   return std::make_unique<Backward>(libraries, call);
 }

@@ -40,9 +40,16 @@ class Linear : public Kernel {
   int n_, c_, k_;
 };
 
+// Computes with one position of a tensor that has more.
+bool OfFirstPosition(const OpCall& call) { return call.details.whole.Spatial() > 1; }
+
 }  // namespace
 
 KernelPtr MakeLinear(const LibrariesPtr& libraries, const OpCall& call) {
+  if (call.launch.shape.out.Spatial() > 1 || OfFirstPosition(call)) {
+    Refuse(
+        "the CUDA device has no kernel for linear layers of single positions yet; the CPU device has (--device cpu)");
+  }
   return std::make_unique<Linear>(libraries, call);
 }
 

@@ -69,6 +69,7 @@ class AverageBackward : public Pooling {
 }  // namespace
 
 KernelPtr MakeMaxPool(const LibrariesPtr& libraries, const OpCall& call) {
+  if (call.details.saved_indices) Refuse("cuDNN keeps no places of maxima; other step options save the result instead");
   constexpr cudnnPoolingMode_t kMode = CUDNN_POOLING_MAX_DETERMINISTIC;
   if (call.launch.pass == Pass::kForward) return std::make_unique<Forward>(libraries, call, kMode);
   return std::make_unique<MaxBackward>(libraries, call, kMode);

@@ -32,8 +32,9 @@ class Backward : public Kernel {
  public:
   Backward(const LibrariesPtr& libraries, const OpCall& call)
       : Kernel(libraries, "cudnnOpTensor"),
-        share_(1.0f / static_cast<float>(std::max(call.details.mean_over, call.launch.shape.in.n) *
-                                         call.launch.shape.in.Spatial())),
+        share_(static_cast<float>(call.details.loss_weight) /
+               static_cast<float>(std::max(call.details.mean_over, call.launch.shape.in.n) *
+                                  call.launch.shape.in.Spatial())),
         less_(-share_),
         beta_(BetaOf(call.launch.accumulate)) {
     SetPlanes(data_, call.launch.shape.in);
