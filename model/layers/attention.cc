@@ -103,6 +103,7 @@ const LayerKind kAttentionLayer{
     .keys = kHeadsKey | kKvHeadsKey | kCausalKey | kFusedKey | kDropoutKey,
     .required = kHeadsKey,
     .backward_reads_result = true,
+    .autocast = AutocastTo::kNarrow,
     .infer = Infer,
     .forward = Forward,
     .backward = Backward,

@@ -27,6 +27,7 @@ const LayerKind kConvolutionLayer{
     .description = "2-D or 3-D convolution, optionally grouped and with bias",
     .keys = kOutKey | kWindowKey | kStrideKey | kDilationKey | kPadKey | kPadAfterKey | kGroupsKey | kBiasKey,
     .required = kOutKey | kWindowKey,
+    .autocast = AutocastTo::kNarrow,
     .infer = Infer,
     .parameters = Parameters,
     .forward = Forward,

@@ -77,6 +77,7 @@ const LayerKind kGroupNormLayer{
     .name = "group_norm",
     .description = "normalisation of each sample by groups of channels",
     .keys = kNormGroupsKey | kAffineKey,
+    .autocast = AutocastTo::kWide,
     .infer = InferGroups,
     .parameters = Parameters,
     .forward = Forward,

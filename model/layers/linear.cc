@@ -28,6 +28,7 @@ const LayerKind kLinearLayer{
     .description = "fully connected layer, optionally with bias",
     .keys = kOutKey | kBiasKey | kPointwiseKey | kFirstKey | kTiedKey,
     .required = kOutKey,
+    .autocast = AutocastTo::kNarrow,
     .infer = Infer,
     .parameters = Parameters,
     .forward = Forward,

@@ -80,6 +80,7 @@ const LayerKind kPositionLayer{
     .name = "position",
     .description = "adds a learned vector to each position",
     .keys = kPositionsKey,
+    .autocast = AutocastTo::kWide,
     .infer = InferPosition,
     .parameters = PositionParameters,
     .forward = ForwardPosition,
@@ -89,6 +90,7 @@ const LayerKind kPositionLayer{
 const LayerKind kClassTokenLayer{
     .name = "class_token",
     .description = "puts a learned token in front of the others",
+    .autocast = AutocastTo::kWide,
     .infer = InferClassToken,
     .parameters = ClassTokenParameters,
     .forward = ForwardClassToken,

@@ -30,6 +30,7 @@ void Backward(StepWriter& b) {
 const LayerKind kPreluLayer{
     .name = "prelu",
     .description = "rectified linear unit with a trained slope per channel below zero",
+    .autocast = AutocastTo::kNarrow,
     .infer = SameShape,
     .parameters = Parameters,
     .forward = Forward,

@@ -30,6 +30,7 @@ void Backward(StepWriter& b) {
 const LayerKind kScaleLayer{
     .name = "scale",
     .description = "a trained factor per channel",
+    .autocast = AutocastTo::kWide,
     .infer = SameShape,
     .parameters = Parameters,
     .forward = Forward,

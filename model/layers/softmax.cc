@@ -31,6 +31,7 @@ const LayerKind kSoftmaxLayer{
     .description = "softmax over channels, or along the width; the loss is softmax_loss",
     .keys = kLastAxisKey,
     .backward_reads_result = true,
+    .autocast = AutocastTo::kWide,
     .infer = SameShape,
     .forward = Forward,
     .backward = Backward,

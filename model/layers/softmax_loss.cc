@@ -38,6 +38,7 @@ const LayerKind kSoftmaxLossLayer{
     .keys = kWeightKey,
     .backward_reads_result = true,
     .loss = true,
+    .autocast = AutocastTo::kWide,
     .infer = SameShape,
     .forward = Forward,
     .backward = Backward,

@@ -51,6 +51,7 @@ const LayerKind kTransposedConvolutionLayer{
     .description = "2-D or 3-D transposed convolution (up-convolution), optionally grouped and with bias",
     .keys = kOutKey | kWindowKey | kStrideKey | kPadKey | kOutputPadKey | kGroupsKey | kBiasKey,
     .required = kOutKey | kWindowKey,
+    .autocast = AutocastTo::kNarrow,
     .infer = Infer,
     .parameters = Parameters,
     .forward = Forward,

@@ -57,6 +57,10 @@ struct ParameterShape {
   Shape shape;
 };
 
+// What autocast does with a layer (model/network/precision.h): computes in what comes in, the widest of several; narrows
+// it and its parameters; widens it.
+enum class AutocastTo : std::uint8_t { kInput, kNarrow, kWide };
+
 struct LayerKind {
   const char* name;         // also its name in YAML
   const char* description;  // one line
@@ -67,6 +71,7 @@ struct LayerKind {
   // Backward reads the layer's own result, so that nobody may overwrite it.
   bool backward_reads_result = false;
   bool loss = false;  // no layer reads it; has no output gradient
+  AutocastTo autocast = AutocastTo::kInput;
 
   bool reads_tokens = false;  // its input is the network's, of tokens; no other kind takes those
 

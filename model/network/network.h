@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -54,15 +55,17 @@ struct LayerAttributes {
 
 struct LayerKind;  // model/network/layer_kind.h
 struct Optimizer;  // model/network/optimizer.h
+struct Precision;  // model/network/precision.h
 
 struct Layer {
   std::string name;  // unique in the network
   const LayerKind* kind = nullptr;
   LayerAttributes attributes;
   std::vector<LayerId> inputs;
-  LayerId tied = kNotTied;  // whose first parameter stands in for this layer's; listed in front of it
-  Shape shape;              // of its result, filled by InferShapes
-  Mark mark;                // where it stood in the user's file, if it did
+  LayerId tied = kNotTied;         // whose first parameter stands in for this layer's; listed in front of it
+  Shape shape;                     // of its result, filled by InferShapes
+  std::optional<DataType> type{};  // in which it computes, its result's; none: the network's
+  Mark mark;                       // where it stood in the user's file, if it did
 };
 
 struct Network {
@@ -72,7 +75,9 @@ struct Network {
   DataType type = DataType::kFp32;
   Layout layout = Layout::kNchw;
   MathMode math = MathMode::kFp32;
+  const Precision* precision = nullptr;  // a row of PrecisionTable() that was applied; nullptr: none was
   const Optimizer* optimizer = nullptr;  // a row of OptimizerTable(); nullptr: that of the step options
+  bool clips_gradients = false;          // by the norm of all
   std::vector<Layer> layers;             // any order; a layer that no other reads is a loss
 
   const Shape& InputShape(const Layer& layer, std::size_t k) const {

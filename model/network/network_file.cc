@@ -12,6 +12,7 @@
 #include "model/network/network.h"
 #include "model/network/network_keys.h"
 #include "model/network/optimizer.h"
+#include "model/network/precision.h"
 
 namespace spillway {
 namespace {
@@ -34,6 +35,8 @@ class NetworkReader {
     if (const Node* input = reader.Required("input")) ReadInput(*input);
     const int optimizer = reader.ChoiceOr("optimizer", NamesOf(OptimizerTable()), -1);
     if (optimizer >= 0) network_.optimizer = &OptimizerTable()[static_cast<std::size_t>(optimizer)];
+    const int precision = reader.ChoiceOr("precision", NamesOf(PrecisionTable()), -1);
+    network_.clips_gradients = reader.BoolOr("clip_gradients", false);
     const Node* layers = reader.Required("layers");
     reader.Finish();
     if (layers != nullptr && CheckList(*layers)) ReadLayers(*layers);
@@ -42,6 +45,8 @@ class NetworkReader {
       for (const NetworkProblem& problem : OrderAndInferShapes(network_)) {
         diagnostics_->Error(problem.mark.line > 0 ? problem.mark : node.mark, problem.message);
       }
+      const bool right = diagnostics_->empty();
+      if (right && precision >= 0) ApplyPrecision(network_, PrecisionTable()[static_cast<std::size_t>(precision)]);
     }
     return std::move(network_);
   }

@@ -6,6 +6,7 @@
 
 #include "hw/text/lists.h"
 #include "model/network/optimizer.h"
+#include "model/network/precision.h"
 
 namespace spillway {
 
@@ -52,6 +53,9 @@ const KeyTable& NetworkKeys() {
                  {"input", "a map", "required", "the shape of one sample", {&InputKeys()}},
                  {"optimizer", OneOf(NamesOf(OptimizerTable())), "that of the step options",
                   "what the update reads and writes beside gradient and parameter"},
+                 {"precision", OneOf(NamesOf(PrecisionTable())), "single precision",
+                  "types of tensors, and arithmetic of products"},
+                 {"clip_gradients", kTrueOrFalse, "false", "scales the gradients down by the norm of all"},
                  {"layers",
                   "a list of maps",
                   "required",

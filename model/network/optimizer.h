@@ -30,6 +30,9 @@ struct Optimizer {
   std::size_t state_count = 0;
   std::array<const char*, 2> states{};  // the names of the first `state_count`
   StateType state_type = StateType::kParameters;
+  // PyTorch's lists of tensors (foreach): the tensors of a parameter's size that all passes before the last, and the last
+  // one, read or write. Between the two a tensor of temporary results stands beside each parameter. 0: one kernel.
+  std::int64_t passes_before = 0, passes_last = 0;
   bool master_weights = false;  // beside parameters narrower than fp32 keeps an fp32 copy, which it updates
 };
 
@@ -39,7 +42,7 @@ inline constexpr Optimizer kSgdMomentum{.name = "sgd-momentum",
                                         .state_count = 1,
                                         .states = {"momentum"}};
 
-// "sgd", "sgd-momentum", "adam", "adamw", "adamw-master".
+// "sgd", "sgd-momentum", "adam", "adamw", "adamw-master", "adamw-fused", "adamw-foreach", "sgd-momentum-foreach".
 const std::vector<Optimizer>& OptimizerTable();
 const Optimizer& OptimizerByName(const std::string& name);  // UserError with the nearest name
 

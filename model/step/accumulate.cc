@@ -41,7 +41,9 @@ class Repeater {
     out_.tensors.emplace_back();
     out_.ops.emplace_back();
     for (TensorId t = 0; t < static_cast<TensorId>(Part().tensors.size()); ++t) {
-      out_.tensors.back().push_back(First() || PartTensor(t).Traits().of_parameters ? t : Copied(t));
+      const TensorTraits& traits = PartTensor(t).Traits();
+      const bool shared = traits.of_parameters && !traits.of_part;
+      out_.tensors.back().push_back(First() || shared ? t : Copied(t));
     }
     for (const Op& op : Part().ops) {
       const bool runs = op.pass != Pass::kUpdate || Last();

@@ -12,7 +12,7 @@ constexpr bool InOrder() {
   }
   return true;
 }
-static_assert(InOrder() && kTensorTraits.back().use == TensorClass::kAuxiliary, "the rows are found by number");
+static_assert(InOrder() && kTensorTraits.back().use == TensorClass::kParameterCopy, "the rows are found by number");
 static_assert(kTypeTraits.back().type == DataType::kBool, "a row for each type");
 
 }  // namespace

@@ -75,7 +75,8 @@ enum class TensorClass : std::uint8_t {
   kParameter,
   kParameterGradient,
   kOptimizerState,
-  kAuxiliary,  // small results kept for backward and never moved: saved statistics, dropout mask, loss
+  kAuxiliary,      // small results kept for backward and never moved: saved statistics, dropout mask, loss
+  kParameterCopy,  // a parameter, or its gradient, in another type: made anew by each part of a batch
 };
 
 // What follows from a tensor's class, in one table; nobody asks for a class by name to know it. Planners, `lower`,
@@ -88,11 +89,12 @@ struct TensorTraits {
   bool resident = false;  // stays on the device from step to step, which changes it: never leaves, whatever the plan
   bool may_move = true;   // a plan may swap or drop it in a gap between two uses
   bool of_parameters = false;  // has the parameters' shape, whatever the batch
+  bool of_part = false;        // of the parameters' shape, but each part of a batch has its own
   bool outlives = false;       // where a step reads it before it writes it, it holds what is left from before the step
 };
 
 // By TensorClass.
-inline constexpr std::array<TensorTraits, 8> kTensorTraits{{
+inline constexpr std::array<TensorTraits, 9> kTensorTraits{{
     {.use = TensorClass::kInput, .name = "input", .on_host = true, .outlives = true},
     {.use = TensorClass::kFeatureMap, .name = "feature_map"},
     {.use = TensorClass::kTransient, .name = "transient"},
@@ -111,6 +113,12 @@ inline constexpr std::array<TensorTraits, 8> kTensorTraits{{
      .of_parameters = true,
      .outlives = true},
     {.use = TensorClass::kAuxiliary, .name = "auxiliary", .may_move = false, .outlives = true},
+    {.use = TensorClass::kParameterCopy,
+     .name = "parameter_copy",
+     .may_move = false,
+     .of_parameters = true,
+     .of_part = true,
+     .outlives = true},
 }};
 constexpr const TensorTraits& TraitsOf(TensorClass use) { return kTensorTraits[static_cast<std::size_t>(use)]; }
 constexpr const char* TensorClassName(TensorClass use) { return TraitsOf(use).name; }

@@ -18,7 +18,8 @@ TensorId StepWriter::OutputGradient() const {
 TensorId StepWriter::NewGradient(std::size_t value) {
   const int count = ++gradient_count_[value];
   const std::string suffix = count == 1 ? "" : std::to_string(count);
-  return NewTensor(network_->layers[value - 1].name + ":gradient" + suffix, ValueShape(value), TensorClass::kGradient);
+  return NewTensor(network_->layers[value - 1].name + ":gradient" + suffix, ValueShape(value), TensorClass::kGradient,
+                   TypeOfValue(value));
 }
 
 void StepWriter::FillSlot(std::size_t value, TensorId gradient) {
@@ -44,6 +45,7 @@ Op StepWriter::NewGradientOp(OpKind kind, std::size_t value, TensorId result) {
   op.name = network_->layers[value - 1].name + (kind == OpKind::kCopy ? ":copy_gradient" : ":add_gradient") +
             (count == 1 ? "" : std::to_string(count));
   op.shape = {.in = ValueShape(value), .out = ValueShape(value)};
+  op.type = TypeOfValue(value);
   return op;
 }
 
@@ -96,7 +98,7 @@ void StepWriter::EmitInputGradient(std::size_t k, Op op, bool overwrites) {
 }
 
 TensorId StepWriter::NewInnerGradient(const std::string& name, const Shape& shape) {
-  return NewTensor(layer().name + ":" + name + ":gradient", shape, TensorClass::kGradient);
+  return NewTensor(layer().name + ":" + name + ":gradient", shape, TensorClass::kGradient, TypeOfValue(current_ + 1));
 }
 
 TensorId StepWriter::NewGradientPart(std::size_t k) {

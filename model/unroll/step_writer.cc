@@ -4,6 +4,7 @@
 #include <cassert>
 #include <utility>
 
+#include "model/network/precision.h"
 #include "model/step/launch.h"
 #include "model/unroll/unroll.h"
 
@@ -64,6 +65,9 @@ void StepWriter::Prepare() {
   states_.resize(layers);
   auxiliaries_.resize(layers);
   inner_.resize(layers);
+  temporaries_.resize(layers);
+  parameter_copies_.resize(layers);
+  narrow_gradients_.resize(layers);
   const DataType input_type = network_->tokens ? DataType::kInt64 : network_->type;
   values_[0] = NewTensor("input", network_->input, TensorClass::kInput, input_type);
   for (current_ = 0; current_ < layers; ++current_) {
@@ -81,6 +85,7 @@ void StepWriter::Prepare() {
 void StepWriter::Forward() {
   for (current_ = 0; current_ < network_->layers.size(); ++current_) {
     MakeParameters();
+    if (NarrowsParameters()) CopyParameters();
     layer().kind->forward(*this);
     assert(Result() != kNoTensor);
   }
@@ -93,10 +98,16 @@ void StepWriter::Backward() {
     if (!wants_[current_ + 1]) continue;
     layer().kind->backward(*this);
     ClearSlot(current_ + 1);
-    if (options_->update_at_once) EmitUpdates();
+    WidenGradients();
+    if (!options_->update_at_once) continue;
+    const std::size_t here = current_;
+    EmitUpdates(here, here + 1);
+    current_ = here;
   }
   step_.first_update = static_cast<OpId>(step_.ops.size());
-  for (current_ = 0; current_ < layers && !options_->update_at_once; ++current_) EmitUpdates();
+  if (options_->update_at_once) return;
+  EmitOnGradients();
+  EmitUpdates(0, layers);
 }
 
 // Tensors ------------------------------------------------------------------------------------------------------------
@@ -131,20 +142,26 @@ void StepWriter::MakeParameters() {
 }
 
 TensorId StepWriter::ParameterGradient(std::size_t k) {
+  return NarrowsParameters() ? NarrowGradient(k) : OwnGradient(k);
+}
+
+TensorId StepWriter::OwnGradient(std::size_t k) {
   TensorId& gradient = parameter_gradients_[OwnerOf(k)][k];
   if (gradient == kNoTensor) {
-    const Tensor& parameter = step_.tensors[static_cast<std::size_t>(Parameter(k))];
+    const Tensor& parameter = step_.tensors[static_cast<std::size_t>(parameters_[current_][k])];
     gradient = NewTensor(parameter.name + ":gradient", Shape(parameter.shape), TensorClass::kParameterGradient);
   }
   return gradient;
 }
 
 TensorId StepWriter::NewResult() {
-  return values_[current_ + 1] = NewTensor(layer().name, layer().shape, TensorClass::kTransient);
+  return values_[current_ + 1] =
+             NewTensor(layer().name, layer().shape, TensorClass::kTransient, TypeOf(*network_, layer()));
 }
 
 TensorId StepWriter::NewAuxiliaryResult() {
-  return values_[current_ + 1] = NewTensor(layer().name, layer().shape, TensorClass::kAuxiliary);
+  return values_[current_ + 1] =
+             NewTensor(layer().name, layer().shape, TensorClass::kAuxiliary, TypeOf(*network_, layer()));
 }
 
 TensorId StepWriter::OverwriteInput() { return values_[current_ + 1] = Input(); }
@@ -156,7 +173,8 @@ bool StepWriter::MayOverwriteInput() const {
 }
 
 TensorId StepWriter::NewInner(const std::string& name, const Shape& shape) {
-  inner_[current_].push_back(NewTensor(layer().name + ":" + name, shape, TensorClass::kTransient));
+  inner_[current_].push_back(
+      NewTensor(layer().name + ":" + name, shape, TensorClass::kTransient, TypeOf(*network_, layer())));
   return inner_[current_].back();
 }
 
@@ -168,14 +186,18 @@ void StepWriter::NewAuxiliary(const char* name, const Shape& shape, DataType typ
 
 Op StepWriter::NewOp(OpKind kind, Pass pass, std::vector<TensorId> reads, std::vector<TensorId> writes,
                      const std::string& label) const {
+  const DataType type = TypeOf(*network_, layer());
+  // An op that autocast leaves wide multiplies wide.
+  const bool autocasts = network_->precision != nullptr && network_->precision->Autocasts();
+  const MathMode math = autocasts && type == network_->type ? MathMode::kFp32 : network_->math;
   return {.name = layer().name + ":" + (label.empty() ? PassName(pass) : label),
           .kind = kind,
           .pass = pass,
           .layer = static_cast<LayerId>(current_),
           .shape = UsualShape(*network_, layer()),
-          .type = network_->type,
+          .type = type,
           .layout = network_->layout,
-          .math = network_->math,
+          .math = math,
           .reads = std::move(reads),
           .writes = std::move(writes),
           .details = {.dropout_rate = attributes().rate},
@@ -201,29 +223,18 @@ void StepWriter::Emit(Op op) {
 }
 
 // A further part is added by its own op. (PyTorch makes it apart and adds then, which takes as much memory once more.)
-void StepWriter::EmitParameterGradient(std::size_t k, Op op) {
+void StepWriter::EmitOwnGradient(std::size_t k, Op op) {
   const bool further = parameter_gradients_[OwnerOf(k)][k] != kNoTensor;
-  op.writes.insert(op.writes.begin(), ParameterGradient(k));
+  op.writes.insert(op.writes.begin(), OwnGradient(k));
   if (further) op.reads.push_back(op.writes[0]);
   op.accumulate = further;
   Emit(std::move(op));
 }
 
-void StepWriter::EmitUpdates() {
-  for (std::size_t k = 0; k < parameters_[current_].size(); ++k) {
-    const TensorId gradient = parameter_gradients_[current_][k];
-    if (gradient == kNoTensor) continue;
-    std::vector<TensorId> state{Parameter(k)};
-    state.insert(state.end(), states_[current_][k].begin(), states_[current_][k].end());
-    std::vector<TensorId> reads{gradient};
-    reads.insert(reads.end(), state.begin(), state.end());
-    const Tensor& parameter = step_.tensors[static_cast<std::size_t>(Parameter(k))];
-    Op op = NewOp(OpKind::kUpdate, Pass::kUpdate, std::move(reads), std::move(state));
-    op.name = parameter.name + ":update";
-    op.shape = {
-        .in = parameter.shape, .out = parameter.shape, .operands = UpdateOperands(UsedOptimizer(), network_->type)};
-    Emit(std::move(op));
-  }
+void StepWriter::EmitParameterGradient(std::size_t k, Op op) {
+  if (!NarrowsParameters()) return EmitOwnGradient(k, std::move(op));
+  op.writes.insert(op.writes.begin(), NarrowGradient(k));
+  Emit(std::move(op));
 }
 
 // What backward reads of the forward results is what must be kept: this is where that is found out.

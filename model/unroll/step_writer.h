@@ -15,6 +15,7 @@
 #ifndef SPILLWAY_MODEL_UNROLL_STEP_WRITER_H_
 #define SPILLWAY_MODEL_UNROLL_STEP_WRITER_H_
 
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -48,8 +49,12 @@ class StepWriter {
   bool MayOverwriteInput() const;
   TensorId Result() const { return values_[current_ + 1]; }
 
-  TensorId Parameter(std::size_t k) const { return parameters_[current_][k]; }
-  TensorId ParameterGradient(std::size_t k);  // made at the first call; EmitParameterGradient where it may be shared
+  // In the type in which the layer computes, where autocast narrows its kind.
+  TensorId Parameter(std::size_t k) const {
+    return NarrowsParameters() ? parameter_copies_[current_][k] : parameters_[current_][k];
+  }
+  // Made at the first call, in the type of Parameter(k); EmitParameterGradient where it may be shared.
+  TensorId ParameterGradient(std::size_t k);
   // A small result kept for backward, of a type of its own; the k-th one made by the layer.
   void NewAuxiliary(const char* name, const Shape& shape, DataType type);
   TensorId Auxiliary(std::size_t k) const { return auxiliaries_[current_][k]; }
@@ -58,6 +63,8 @@ class StepWriter {
   Op NewOp(OpKind kind, Pass pass, std::vector<TensorId> reads, std::vector<TensorId> writes,
            const std::string& label = "") const;
   void Emit(Op op);
+  // An op that casts a tensor of that shape; `to` kNoTensor: still without a result.
+  Op NewCast(Pass pass, TensorId from, TensorId to, const Shape& shape) const;
 
   // A result within the layer, by the order in which they are made; backward may read it as it reads the layer's own.
   TensorId NewInner(const std::string& name, const Shape& shape);
@@ -90,9 +97,16 @@ class StepWriter {
   }
   TensorId NewTensor(std::string name, const Shape& shape, TensorClass use, DataType type);
   TensorId NewGradient(std::size_t value);
+  DataType TypeOfValue(std::size_t value) const;
+  bool NarrowsParameters() const;
+  TensorId OwnGradient(std::size_t k);     // in the parameter's type
+  TensorId NarrowGradient(std::size_t k);  // in the layer's
+  void EmitOwnGradient(std::size_t k, Op op);
   const Shape& ValueShape(std::size_t value) const;
   void Prepare();
   void MakeParameters();
+  void CopyParameters();
+  void WidenGradients();
   void Forward();
   void Backward();
   void FillSlot(std::size_t value, TensorId gradient);
@@ -108,13 +122,21 @@ class StepWriter {
   std::size_t OwnerOf(std::size_t k) const {
     return k == 0 && layer().tied != kNotTied ? static_cast<std::size_t>(layer().tied) : current_;
   }
-  void EmitUpdates();
+  // Of the layers [first, last).
+  void EmitUpdates(std::size_t first, std::size_t last);
+  void EmitUpdate(std::size_t k);
+  void EmitListUpdate(std::size_t k, bool last);
+  Op NewListPass(std::size_t k, const char* label, std::int64_t tensors) const;
+  // Of the layers [first, last), whose index is current_ meanwhile.
+  void ForEachGradient(std::size_t first, std::size_t last, const std::function<void(std::size_t k)>& emit);
+  void EmitOnGradients();
   void Classify();
 
   const Network* network_;
   const StepOptions* options_;
   TrainingStep step_;
-  std::size_t current_ = 0;  // index of the layer
+  std::size_t current_ = 0;    // index of the layer
+  TensorId norm_ = kNoTensor;  // of all gradients, once it is known
 
   // A value is the network's input (0) or a layer's result (LayerId + 1).
   std::vector<TensorId> values_;     // by value: the tensor that holds it
@@ -125,7 +147,9 @@ class StepWriter {
   std::vector<int> gradient_ops_;    // by value: copies and adds made for it
   std::vector<int> sharers_;         // by tensor: slots of layers not yet done that hold it
   std::vector<std::vector<TensorId>> parameters_, parameter_gradients_, auxiliaries_, inner_;  // by layer
-  std::vector<std::vector<std::vector<TensorId>>> states_;  // the optimizer's, by layer and parameter
+  std::vector<std::vector<TensorId>> temporaries_;  // of updates by lists, by layer and parameter
+  std::vector<std::vector<TensorId>> parameter_copies_, narrow_gradients_;  // by layer that narrows them
+  std::vector<std::vector<std::vector<TensorId>>> states_;                  // the optimizer's, by layer and parameter
 };
 
 }  // namespace spillway

@@ -43,6 +43,8 @@ struct NetworkChoice {
   std::int64_t image = 0, width = 0, frames = 0, classes = 0;  // as in ZooOptions; 0 = the network's usual
   std::vector<std::int64_t> batch;
   Mark mark;
+  std::string precision{};  // a row of PrecisionTable(); "": the network's own
+  std::string optimizer{};  // a row of OptimizerTable(); "": the network's own, or that of the options
 };
 
 ZooOptions ZooOptionsOf(const NetworkChoice& choice, std::int64_t batch);

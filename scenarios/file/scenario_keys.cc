@@ -3,6 +3,9 @@
 #include <map>
 #include <utility>
 
+#include "hw/text/lists.h"
+#include "model/network/optimizer.h"
+#include "model/network/precision.h"
 #include "scenarios/file/scenario.h"
 #include "scenarios/file/scenario_reader.h"
 #include "sim/plan/plan_keys.h"
@@ -43,6 +46,10 @@ const KeyTable& NetworkChoiceKeys() {
                {"frames", OrList(WholeNumberFrom(1, kMostPixels)), "the network's usual",
                 "for 3-D networks of the zoo"},
                {"classes", OrList(WholeNumberFrom(1, kMostClasses)), "the network's usual", "for networks of the zoo"},
+               {"precision", OrList(OneOf(NamesOf(PrecisionTable()))), "single precision, or the file's own",
+                "types of tensors, and arithmetic of products"},
+               {"optimizer", OrList(OneOf(NamesOf(OptimizerTable()))), "the file's own, or that of the step options",
+                "what the update reads and writes beside gradient and parameter"},
                {"graph", "a path", "", "a recorded step of any framework, in JSON: `spillway help graph`"},
                {"batch", OrList(WholeNumberFrom(1, kMostBatch)), "required, unless `graph` is given",
                 "samples in a step"}},

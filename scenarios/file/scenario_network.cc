@@ -1,9 +1,12 @@
-// Reading `network:`: a map {zoo or file, image, frames, classes, batch}, or a list of such. Lists in one are swept.
+// Reading `network:`: a map {zoo or file, image, frames, classes, precision, optimizer, batch}, or a list of such. Lists in one are swept.
 #include <fmt/format.h>
 
 #include <algorithm>
 
+#include "hw/text/lists.h"
 #include "model/network/network.h"
+#include "model/network/optimizer.h"
+#include "model/network/precision.h"
 #include "model/recorded/recorded_step.h"
 #include "model/zoo/zoo.h"
 #include "scenarios/file/list_reader.h"
@@ -47,6 +50,18 @@ std::int64_t Largest(const std::vector<std::int64_t>& batch) {
   return batch.empty() ? 1 : *std::max_element(batch.begin(), batch.end());
 }
 
+// The names of a table's rows, or none of them where the key is absent.
+template <typename Table>
+std::vector<std::string> ReadRows(MapReader& reader, std::string_view key, const Table& table,
+                                  Diagnostics& diagnostics) {
+  const auto rows = ReadAxis(reader, key, false, diagnostics, [&table](MapReader& r, std::string_view k) {
+    const std::vector<std::string> names = NamesOf(table);
+    const int choice = r.ChoiceOr(k, names, -1);
+    return choice < 0 ? "" : names[static_cast<std::size_t>(choice)];
+  });
+  return rows.empty() ? std::vector<std::string>{""} : rows;
+}
+
 Mark MarkOf(const Node& map, std::string_view key) {
   const Node* value = map.Find(key);
   return value != nullptr ? value->mark : map.mark;
@@ -77,6 +92,8 @@ class NetworkReader {
     if (image.empty()) image.push_back({});
     const auto frames = OrUsual(ReadAxis(reader, "frames", false, errors_.own, IntegerFromOne(kMostPixels)));
     const auto classes = OrUsual(ReadAxis(reader, "classes", false, errors_.own, IntegerFromOne(kMostClasses)));
+    precisions_ = ReadRows(reader, "precision", PrecisionTable(), errors_.own);
+    optimizers_ = ReadRows(reader, "optimizer", OptimizerTable(), errors_.own);
     const std::string graph = reader.StringOr("graph", "");
     const auto batch = ReadAxis(reader, "batch", graph.empty(), errors_.own, IntegerFromOne(kMostBatch));
     reader.Finish();
@@ -86,7 +103,8 @@ class NetworkReader {
     }
     if (!graph.empty()) AddGraph(node, graph);
     if (!file.empty()) AddFile(node, file, batch);
-    if (zoo.size() * image.size() * frames.size() * classes.size() > kMostNetworks) {
+    if (zoo.size() * image.size() * frames.size() * classes.size() * precisions_.size() * optimizers_.size() >
+        kMostNetworks) {
       return errors_.own.Error(node.mark, fmt::format("network: more than {} combinations", kMostNetworks));
     }
     for (const std::string& name : zoo) {
@@ -108,7 +126,18 @@ class NetworkReader {
     } catch (const UserError& error) {
       for (const std::string& message : error.messages()) errors_.own.Error(choice.mark, message);
     }
-    networks_.push_back(std::move(choice));
+    AddTrained(choice);
+  }
+
+  // In every precision, with every optimizer.
+  void AddTrained(NetworkChoice choice) {
+    for (const std::string& precision : precisions_) {
+      for (const std::string& optimizer : optimizers_) {
+        choice.precision = precision;
+        choice.optimizer = optimizer;
+        networks_.push_back(choice);
+      }
+    }
   }
 
   void AddFile(const Node& node, const std::string& file, const std::vector<std::int64_t>& batch) {
@@ -121,12 +150,17 @@ class NetworkReader {
     choice.file = RelativeTo(file_, file);
     choice.batch = batch;
     choice.mark = MarkOf(node, "file");
-    errors_.LoadOther(choice.mark, choice.file, [&] { LoadNetwork(choice.file, Largest(choice.batch)); });
-    networks_.push_back(std::move(choice));
+    errors_.LoadOther(choice.mark, choice.file, [&] {
+      const Network network = LoadNetwork(choice.file, Largest(choice.batch));
+      if (network.precision == nullptr || precisions_.front().empty()) return;
+      errors_.own.Error(MarkOf(node, "precision"),
+                        fmt::format("precision: '{}' states its own, {}", file, network.precision->name));
+    });
+    AddTrained(choice);
   }
 
   void AddGraph(const Node& node, const std::string& graph) {
-    for (const char* key : {"image", "frames", "classes", "batch"}) {
+    for (const char* key : {"image", "frames", "classes", "precision", "optimizer", "batch"}) {
       if (const Node* value = node.Find(key)) {
         errors_.own.Error(value->mark, fmt::format("{}: not for a recorded step; '{}' is what it is", key, graph));
       }
@@ -145,6 +179,7 @@ class NetworkReader {
   const std::string& file_;
   ScenarioErrors& errors_;
   std::vector<NetworkChoice> networks_;
+  std::vector<std::string> precisions_, optimizers_;  // of the map that is being read; "": none is given
 };
 
 }  // namespace

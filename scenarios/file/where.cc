@@ -29,6 +29,9 @@ std::string NetworkName(const NetworkChoice& choice) { return choice.zoo + choic
 std::string Number(std::int64_t number) { return number == 0 ? kUsual : std::to_string(number); }
 std::string Frames(const NetworkChoice& choice) { return Number(choice.frames); }
 std::string Classes(const NetworkChoice& choice) { return Number(choice.classes); }
+std::string Or(const std::string& name) { return name.empty() ? kUsual : name; }
+std::string PrecisionName(const NetworkChoice& choice) { return Or(choice.precision); }
+std::string OptimizerName(const NetworkChoice& choice) { return Or(choice.optimizer); }
 std::string Image(const NetworkChoice& choice) {
   return choice.width == 0 ? Number(choice.image) : fmt::format("{}x{}", choice.image, choice.width);
 }
@@ -90,6 +93,8 @@ const std::vector<SweptAxis>& Axes() {
       SweptAxisOf("image", &Scenario::networks, Image, SameImage),
       SweptAxisOf("frames", &Scenario::networks, Frames),
       SweptAxisOf("classes", &Scenario::networks, Classes),
+      SweptAxisOf("precision", &Scenario::networks, PrecisionName),
+      SweptAxisOf("optimizer", &Scenario::networks, OptimizerName),
       BatchAxis(),
       SweptAxisOf("options", &Scenario::options, Name),
       SweptAxisOf("machine", &Scenario::machines, Label<MachineChoice>),

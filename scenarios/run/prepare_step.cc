@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "hw/text/file_kind.h"
+#include "model/network/precision.h"
 #include "model/step/accumulate.h"
 #include "model/step/launch.h"
 #include "model/step/work_hash.h"
@@ -41,11 +42,32 @@ std::string ZooLabel(const NetworkChoice& choice) {
 }
 
 Network BuildNetwork(const NetworkSource& source, std::int64_t batch) {
-  if (source.document == nullptr) return BuildZooNetwork(source.choice.zoo, ZooOptionsOf(source.choice, batch));
-  Diagnostics diagnostics(*source.document);
-  Network network = ReadNetwork(source.document->root, diagnostics, batch);
-  diagnostics.ThrowIfAny();
+  Network network;
+  if (source.document == nullptr) {
+    network = BuildZooNetwork(source.choice.zoo, ZooOptionsOf(source.choice, batch));
+  } else {
+    Diagnostics diagnostics(*source.document);
+    network = ReadNetwork(source.document->root, diagnostics, batch);
+    diagnostics.ThrowIfAny();
+  }
+  if (!source.choice.optimizer.empty()) network.optimizer = &OptimizerByName(source.choice.optimizer);
+  if (!source.choice.precision.empty()) ApplyPrecision(network, PrecisionByName(source.choice.precision));
   return network;
+}
+
+std::string PrecisionNameOf(const Network& network) {
+  if (network.precision != nullptr) return network.precision->name;
+  const bool one_type = network.type != DataType::kFp32 || network.math == MathMode::kFp32;
+  return one_type ? DataTypeName(network.type) : MathModeName(network.math);
+}
+
+// Of points that differ in nothing else.
+std::string TrainingSuffix(const NetworkChoice& choice) {
+  std::string suffix;
+  for (const std::string& named : {choice.precision, choice.optimizer}) {
+    if (!named.empty()) suffix += "+" + named;
+  }
+  return suffix;
 }
 
 void Build(PreparedStep& prepared) {
@@ -140,8 +162,8 @@ std::unique_ptr<PreparedStep> PrepareStep(const std::shared_ptr<const NetworkSou
   prepared->network_base = (source->choice.zoo.empty() ? network.name : source->choice.zoo) + source->file;
   prepared->own_name = prepared->step.network;
   prepared->network = source->choice.zoo.empty() ? network.name + source->file : source->label;
-  const bool one_type = network.type != DataType::kFp32 || network.math == MathMode::kFp32;
-  prepared->precision = one_type ? DataTypeName(network.type) : MathModeName(network.math);
+  prepared->network += TrainingSuffix(source->choice);
+  prepared->precision = PrecisionNameOf(network);
   prepared->sample_elements = network.input.Elements() / std::max<std::int64_t>(1, network.input.n);
   prepared->digest = recorded ? source->recorded->digest : DigestOf(prepared->step);
   if (!keep) {

@@ -8,6 +8,7 @@
 #include "scenarios/output/output_folder.h"
 #include "tests/temporary_folder.h"
 #include "tests/text.h"
+#include "tests/user_errors.h"
 
 namespace spillway {
 namespace {
@@ -33,6 +34,34 @@ TEST_CASE("points come in order: machine, link, memory, batch, strategy") {
   CHECK(run.points[8].row.grouping.machine == "unit");
   CHECK(run.steps.size() == 2);  // shared between all points of a batch
   CHECK(run.machines.size() == 2);
+}
+
+TEST_CASE("precisions and optimizers of a network are swept") {
+  const PreparedRun run = PrepareText(
+      "name: d\nnetwork: {zoo: cifar-resnet20, batch: 1, precision: [fp32, amp-bf16], optimizer: [sgd, "
+      "adamw-foreach]}\n"
+      "machines: unit\nstrategies: in-core\n");
+  REQUIRE(run.points.size() == 4);
+  CHECK(run.points[0].row.network == "cifar-resnet20+fp32+sgd");
+  CHECK(run.points[3].row.network == "cifar-resnet20+amp-bf16+adamw-foreach");
+  CHECK(run.points[3].row.precision == "amp-bf16");
+  CHECK(run.points[3].row.grouping.network == "cifar-resnet20");
+  CHECK(run.steps[3]->step.BytesOf(TensorClass::kOptimizerState) ==
+        2 * run.steps[3]->step.BytesOf(TensorClass::kParameter));
+  CHECK(run.steps[2]->step.BytesOf(TensorClass::kOptimizerState) == 0);
+}
+
+TEST_CASE("a file that states a precision gets no other, a recorded step none") {
+  const TemporaryFolder folder("precision");
+  const std::string path = folder.Write("n.yaml",
+                                        "name: n\ninput: {channels: 1, image: 4}\nprecision: bf16\nlayers:\n"
+                                        "  - {name: fc, kind: linear, out: 3}\n  - {name: loss, kind: softmax_loss}\n");
+  const auto read = [&](const std::string& more) {
+    PrepareText("name: d\nnetwork: {file: " + path + ", batch: 1" + more + "}\nmachines: unit\nstrategies: in-core\n");
+  };
+  CHECK_NOTHROW(read(""));
+  CHECK_THAT(ErrorOf([&] { read(", precision: fp32"); }), Catch::Contains("states its own, bf16"));
+  CHECK_THAT(ErrorOf([&] { read(", precision: fp23"); }), Catch::Contains("did you mean 'fp32'?"));
 }
 
 TEST_CASE("a machine on other terms: another node of the host, other memory") {
