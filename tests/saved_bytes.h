@@ -8,15 +8,20 @@
 
 namespace spillway {
 
-// Distinct tensors that backward reads and forward or the caller made: the input, feature maps, and what is kept aside.
-// Parameters are left out.
+// Distinct tensors that backward reads and forward or the caller made: the input, feature maps, what is kept aside, and
+// the copies of parameters in another type. Parameters are left out.
 inline std::set<TensorId> SavedTensorsOf(const TrainingStep& step) {
-  std::set<TensorId> saved;
+  std::set<TensorId> copies, saved;
+  for (OpId op = 0; op < step.first_backward; ++op) {
+    for (const TensorId t : step.ops[static_cast<std::size_t>(op)].writes) {
+      if (step.tensors[static_cast<std::size_t>(t)].use == TensorClass::kParameterCopy) copies.insert(t);
+    }
+  }
   for (OpId op = step.first_backward; op < step.first_update; ++op) {
     for (const TensorId t : step.ops[static_cast<std::size_t>(op)].reads) {
       const TensorClass use = step.tensors[static_cast<std::size_t>(t)].use;
       const bool kept = use == TensorClass::kInput || use == TensorClass::kFeatureMap || use == TensorClass::kAuxiliary;
-      if (kept) saved.insert(t);
+      if (kept || copies.count(t) > 0) saved.insert(t);
     }
   }
   return saved;

@@ -10,6 +10,7 @@
 #include "model/unroll/unroll.h"
 #include "model/zoo/zoo.h"
 #include "tests/model/step_lines.h"
+#include "tests/saved_bytes.h"
 #include "tests/user_errors.h"
 
 namespace spillway {
@@ -153,6 +154,25 @@ TEST_CASE("autocast in two parts adds wide gradients") {
                   "fc:weight:gradient +"});
   CHECK(OpLines(two, 0, "fc:backward_filter:part2") ==
         StepLines{"fc:backward_filter:part2: relu_conv:part2 fc:gradient:part2 -> fc:weight:gradient_narrow:part2"});
+}
+
+// Saved under autocast to bf16 by PyTorch 2.15, per image of two: what its hooks count, copies of weights among it.
+TEST_CASE("bytes saved under autocast") {
+  struct Row {
+    const char* network;
+    double megabytes;
+    std::size_t tensors;
+  };
+  for (const Row& row :
+       {Row{"resnet50-v1.5", 69.32, 269}, Row{"vit-b16", 152.72, 214}, Row{"convnext-t", 84.18, 243},
+        Row{"mobilenet-v2", 42.61, 301}, Row{"mobilenet-v3-large", 27.54, 315}, Row{"efficientnet-b0", 49.38, 405},
+        Row{"regnety-3.2g", 69.29, 468}, Row{"densenet121", 73.97, 614}}) {
+    const Network network = In("amp-bf16", BuildZooNetwork(row.network, {.batch = 2}));
+    const TrainingStep step = BuildTrainingStep(network, StepOptionsByName("torch-2"));
+    INFO(row.network << " " << SavedTensorsOf(step).size());
+    CHECK(static_cast<double>(SavedBytes(step)) / 2e6 == Catch::Detail::Approx(row.megabytes).margin(0.01));
+    CHECK(SavedTensorsOf(step).size() == row.tensors);
+  }
 }
 
 TEST_CASE("a network file names its precision") {
