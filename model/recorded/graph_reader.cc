@@ -127,18 +127,26 @@ class GraphReader {
       diagnostics_.Error(reader.mark(),
                          "recompute_ns: expected of forward nodes that may run twice, found another node");
     }
-    const std::vector<RecordedOperand> inputs = ReadOperands(reader, "inputs"),
-                                       outputs = ReadOperands(reader, "outputs");
-    node.call.flops = FlopsOf(node.call.op, inputs, outputs);
-    if (const Node* scalars = reader.Optional("scalars"); scalars != nullptr && !scalars->IsSequence()) {
-      diagnostics_.Error(scalars->mark, "scalars: expected a list");
-    }
+    ReadArguments(reader, node);
     const Node* deps = reader.Optional("deps");
     const Node* results = reader.Optional("results");
     reader.Finish();
     ReadIds(deps, "deps", node.deps);
     ForEachItem(results, "results", [&](const Node& result) { ReadResult(result, node); });
     graph_.nodes.push_back(std::move(node));
+  }
+
+  void ReadArguments(MapReader& reader, RecordedNode& node) {
+    RecordedArguments call{.op = node.call.op, .pass = node.pass, .precision = graph_.about.precision};
+    call.inputs = ReadOperands(reader, "inputs");
+    call.outputs = ReadOperands(reader, "outputs");
+    const Node* scalars = reader.Optional("scalars");
+    if (scalars != nullptr && !scalars->IsSequence()) diagnostics_.Error(scalars->mark, "scalars: expected a list");
+    if (scalars != nullptr && scalars->IsSequence()) {
+      for (const Node& scalar : scalars->items) call.scalars.push_back(scalar.IsScalar() ? scalar.scalar : "");
+    }
+    node.call.flops = FlopsOf(call.op, call.inputs, call.outputs);
+    node.call.launches = LaunchesOfCall(call);
   }
 
   void ReadIds(const Node* list, const char* key, std::vector<RecordedName>& ids) {
@@ -164,13 +172,13 @@ class GraphReader {
       MapReader operand(item, diagnostics_, "operand", GraphOperandKeys());
       const Node* shape = operand.Required("shape");
       const Node* stride = operand.Optional("stride");
-      operand.StringOr("type", "");
+      const std::string type = operand.StringOr("type", "");
       operand.Finish();
-      operands.push_back({ReadSizes(shape, "shape")});
-      const std::vector<std::int64_t> strides = ReadSizes(stride, "stride");
-      if (stride != nullptr && stride->IsSequence() && strides.size() != operands.back().shape.size()) {
+      operands.push_back({.shape = ReadSizes(shape, "shape"), .strides = ReadSizes(stride, "stride"), .type = type});
+      const RecordedOperand& read = operands.back();
+      if (stride != nullptr && stride->IsSequence() && read.strides.size() != read.shape.size()) {
         diagnostics_.Error(stride->mark, fmt::format("stride: expected as many numbers as in shape, {}, found {}",
-                                                     operands.back().shape.size(), strides.size()));
+                                                     read.shape.size(), read.strides.size()));
       }
     });
     return operands;

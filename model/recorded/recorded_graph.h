@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "hw/text/keys.h"
+#include "model/recorded/call_launches.h"
 #include "model/recorded/recorded_step.h"
 
 namespace spillway {
@@ -81,11 +82,6 @@ struct UnrolledGraph {
   std::vector<OpId> makers{};      // by tensor; kNoOp: there before the step
 };
 
-// Sizes of a tensor that a node was given or returned, for FlopsOf.
-struct RecordedOperand {
-  std::vector<std::int64_t> shape{};
-  double Elements() const;
-};
 // Of products, convolutions and fused attention, by name ("aten.convolution.default") and shapes; 0 of any other op.
 double FlopsOf(const std::string& op, const std::vector<RecordedOperand>& inputs,
                const std::vector<RecordedOperand>& outputs);
