@@ -144,7 +144,8 @@ class Carrier {
       all += time;
       if (!laws_[op].empty()) by_laws += time;
     }
-    times_.law_share = all > 0 ? by_laws / all : 0;
+    if (by_laws == 0) return;  // only calls without a kernel: as by data sheets alone
+    times_.law_share = by_laws / all;
     times_.note =
         fmt::format("{}: recorded on {} ({}), not on {}: {} of {} calls, {:.1f} % of the time there, by laws of {}",
                     recorded_.step.network, RecordedDeviceName(recorded_), recorded_.about.precision, machine_.name,

@@ -176,6 +176,7 @@ TEST_CASE("on its own device, and without shapes, a recording is what it was") {
   const RecordedCosts sheets(h100, {.workspace_limit = kMostWorkspace}, bare);
   CHECK(sheets.carried().by_laws == 1);  // the call without a kernel
   CHECK(sheets.carried().by_bytes == Approx(900.0 / 3350));
+  CHECK(Contains(sheets.carried().note, "the ratios of peaks and of bandwidths"));
   CHECK(sheets.Kernel(LaunchAt(*bare, kReluCall)).time == std::llround(kReluNs * 900 / 3350));
   CHECK(sheets.Kernel(LaunchAt(*bare, kReluCall)).source == Source::Kind::kAssumed);
 }

@@ -67,7 +67,7 @@ std::string Recording(int batch) {
 
 TEST_CASE("a recording of a processor runs on two cards by their laws, and says so") {
   TemporaryFolder folder("retimed");
-  folder.Write("step.json", Recording(8));
+  folder.Write("step.json", Recording(64));
   const std::string file = folder.Write(
       "s.yaml", "name: s\nnetwork: {graph: step.json}\nmachines: [v100-x86-pcie3, h100-sxm]\nstrategies: in-core\n");
   const Outcome run = Spillway({"run", file, "--format", "json"});
@@ -90,7 +90,7 @@ TEST_CASE("a recording of a processor runs on two cards by their laws, and says 
 
 TEST_CASE("plan --machine: by the laws of a user's own card, within its memory") {
   TemporaryFolder folder("retimed");
-  const std::string file = folder.Write("step.json", Recording(8));
+  const std::string file = folder.Write("step.json", Recording(64));
   const std::string card = folder.Path("card.yaml");
   REQUIRE(Spillway({"machine", "--chip", "rtx-4090", "--host-memory", "64GB", "-o", card}).status == 0);
   const Outcome plan = Spillway({"plan", file, "--machine", card, "--memory", "1600MB"});
@@ -102,7 +102,7 @@ TEST_CASE("plan --machine: by the laws of a user's own card, within its memory")
 
 TEST_CASE("show step --machine: whether it fits there, and how fast it is") {
   TemporaryFolder folder("retimed");
-  const std::string file = folder.Write("step.json", Recording(8));
+  const std::string file = folder.Write("step.json", Recording(64));
   const Outcome shown = Spillway({"show", "step", file, "--machine", "v100-x86-pcie3"});
   INFO(shown.out << shown.err);
   REQUIRE(shown.status == 0);
@@ -111,9 +111,9 @@ TEST_CASE("show step --machine: whether it fits there, and how fast it is") {
   CHECK(Contains(shown.out, " samples/s, everything on the device\n"));
   CHECK(Contains(shown.out, "12 of 24 calls, "));
   CHECK(Contains(shown.out, "of it by assumed costs"));
-  const Outcome tight = Spillway({"show", "step", file, "--machine", "v100-x86-pcie3", "--memory", "1450MB"});
+  const Outcome tight = Spillway({"show", "step", file, "--machine", "v100-x86-pcie3", "--memory", "1200MB"});
   CHECK(Contains(tight.out, "by a plan of best"));
-  const Outcome none = Spillway({"show", "step", file, "--machine", "v100-x86-pcie3", "--memory", "1150MB"});
+  const Outcome none = Spillway({"show", "step", file, "--machine", "v100-x86-pcie3", "--memory", "750MB"});
   CHECK(Contains(none.out, "step on v100-x86-pcie3: no plan fits"));
   CHECK(Spillway({"show", "step", file, "--machine", "v100-x86-pcie4"}).status == 2);
 }
