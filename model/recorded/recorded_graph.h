@@ -92,6 +92,10 @@ RecordedAbout ReadRecordedAbout(MapReader& reader, Diagnostics& diagnostics);
 // Keeps in `step` what is held (recorded_step.h), and adds workspace to the nodes in between.
 void ApplyHolds(const std::vector<RecordedHold>& holds, TrainingStep& step, std::vector<RecordedNode>& nodes);
 
+// TrainingStep::blocks: what repeats is a module by a number that has parts of its own, as layers.3 of layers.3.attention,
+// the outermost such; there are two of them or more.
+std::vector<std::int32_t> BlocksOfModules(const std::vector<RecordedCall>& calls);
+
 // Reads every key and reports mistakes of single keys to `diagnostics`. Does not resolve references between nodes.
 RecordedGraph ReadRecordedGraph(const Node& root, Diagnostics& diagnostics);
 
