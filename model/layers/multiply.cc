@@ -46,6 +46,7 @@ const LayerKind kMultiplyLayer{
     .description = "element-wise product of two inputs; the second may be one number per plane",
     .min_inputs = 2,
     .max_inputs = 2,
+    .converts = true,
     .infer = Infer,
     .forward = Forward,
     .backward = Backward,

@@ -31,6 +31,7 @@ const LayerKind kScaleLayer{
     .name = "scale",
     .description = "a trained factor per channel",
     .autocast = AutocastTo::kWide,
+    .converts = true,
     .infer = SameShape,
     .parameters = Parameters,
     .forward = Forward,

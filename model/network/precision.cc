@@ -21,7 +21,7 @@ class Autocast {
       const DataType type = ComputedIn(layer);
       for (LayerId& input : layer.inputs) {
         input = input == kNetworkInput ? input : ids_[static_cast<std::size_t>(input)];
-        if (TypeOfValue(input) != type) input = Cast(input, layer, type);
+        if (!layer.kind->converts && TypeOfValue(input) != type) input = Cast(input, layer, type);
       }
       if (layer.tied != kNotTied) layer.tied = ids_[static_cast<std::size_t>(layer.tied)];
       layer.type = type;

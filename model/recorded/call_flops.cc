@@ -4,6 +4,7 @@
 #include <array>
 #include <string_view>
 
+#include "model/recorded/call_rows.h"
 #include "model/recorded/recorded_graph.h"
 
 namespace spillway {
@@ -12,14 +13,6 @@ namespace {
 
 constexpr double kFlopsAMultiplyAdd = 2;
 using Operands = std::vector<RecordedOperand>;
-
-// "aten::convolution.default" -> "convolution"
-std::string_view BareName(std::string_view op) {
-  for (const std::string_view prefix : {"aten::", "aten."}) {
-    if (op.starts_with(prefix)) op.remove_prefix(prefix.size());
-  }
-  return op.substr(0, op.find('.'));
-}
 
 // Of (..., m, k) by (..., k, n), the last two of the inputs that have two axes and more.
 double ProductFlops(const Operands& inputs) {
@@ -51,12 +44,6 @@ double AttentionFlops(const Operands& inputs) {
 
 }  // namespace
 
-double RecordedOperand::Elements() const {
-  double elements = 1;
-  for (const std::int64_t size : shape) elements *= static_cast<double>(size);
-  return elements;
-}
-
 Bytes ElementBytes(const std::string& type) {
   struct Width {
     std::string_view part;  // of the name: the number of its bits, but for bool
@@ -71,7 +58,7 @@ Bytes ElementBytes(const std::string& type) {
 
 double FlopsOf(const std::string& op, const std::vector<RecordedOperand>& inputs,
                const std::vector<RecordedOperand>& outputs) {
-  const std::string_view name = BareName(op);
+  const std::string_view name = CallNameOf(op).name;
   constexpr std::array<std::string_view, 7> kProducts = {
       "mm", "bmm", "addmm", "baddbmm", "matmul", "linear", "_addmm_activation"};
   if (std::find(kProducts.begin(), kProducts.end(), name) != kProducts.end()) return ProductFlops(inputs);

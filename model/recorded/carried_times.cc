@@ -1,4 +1,4 @@
-// Times of a recording on a machine that has another device.
+// Times of a recording on a machine that has another device, by data sheets.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,10 +13,6 @@ namespace spillway {
 
 namespace {
 
-// Errors of carrying a time by the ratio of peaks, or of bandwidths: the root of the mean square of log(measured /
-// carried) of the worst pair among P100, V100 and A100. NeuSight's samples (sitar-lab/NeuSight, PyTorch 2.1): 2,477
-// matrix products of 10 GFLOP and more, 2,369 memory-bound calls of 64 MB and more.
-constexpr double kProductsError = 0.58, kOthersError = 0.23;
 // Of a device whose figures are not known. Assumed: a factor of e for one in three.
 constexpr double kUnknownError = 1;
 constexpr double kSameFigures = 0.03;  // of data sheets, which round
@@ -96,6 +92,9 @@ CarriedTimes CarryTimes(const Machine& machine, const RecordedStep& recorded) {
       chip == nullptr ? RatesOf(recorded) : RecordedRates{chip->peak_flops, chip->memory_bandwidth};
   const Device& device = machine.devices.front();
   carried.same = false;
+  carried.other_device = true;
+  carried.flops_by = chip == nullptr ? "ratio of the recording's best rates to peak" : "ratio of peaks";
+  carried.bytes_by = chip == nullptr ? "ratio of the recording's best rates to bandwidth" : "ratio of bandwidths";
   carried.by_flops = Ratio(own.flops, device.peak_flops);
   carried.by_bytes = Ratio(own.bytes, device.memory_bandwidth);
   carried.flops_error = chip == nullptr ? kUnknownError : kProductsError;

@@ -127,13 +127,7 @@ class GraphReader {
       diagnostics_.Error(reader.mark(),
                          "recompute_ns: expected of forward nodes that may run twice, found another node");
     }
-    const std::vector<RecordedOperand> inputs = ReadOperands(reader, "inputs"),
-                                       outputs = ReadOperands(reader, "outputs");
-    node.call.flops = FlopsOf(node.call.op, inputs, outputs);
-    node.call.element_bytes = outputs.empty() ? 0 : ElementBytes(outputs.front().type);
-    if (const Node* scalars = reader.Optional("scalars"); scalars != nullptr && !scalars->IsSequence()) {
-      diagnostics_.Error(scalars->mark, "scalars: expected a list");
-    }
+    ReadArguments(reader, node);
     const Node* deps = reader.Optional("deps");
     const Node* also = reader.Optional("also");
     const Node* results = reader.Optional("results");
@@ -142,6 +136,20 @@ class GraphReader {
     ReadIds(also, "also", node.also);
     ForEachItem(results, "results", [&](const Node& result) { ReadResult(result, node); });
     graph_.nodes.push_back(std::move(node));
+  }
+
+  void ReadArguments(MapReader& reader, RecordedNode& node) {
+    RecordedArguments call{.op = node.call.op, .pass = node.pass, .precision = graph_.about.precision};
+    call.inputs = ReadOperands(reader, "inputs");
+    call.outputs = ReadOperands(reader, "outputs");
+    const Node* scalars = reader.Optional("scalars");
+    if (scalars != nullptr && !scalars->IsSequence()) diagnostics_.Error(scalars->mark, "scalars: expected a list");
+    if (scalars != nullptr && scalars->IsSequence()) {
+      for (const Node& scalar : scalars->items) call.scalars.push_back(scalar.IsScalar() ? scalar.scalar : "");
+    }
+    node.call.flops = FlopsOf(call.op, call.inputs, call.outputs);
+    node.call.element_bytes = call.outputs.empty() ? 0 : ElementBytes(call.outputs.front().type);
+    node.call.launches = LaunchesOfCall(call);
   }
 
   void ReadIds(const Node* list, const char* key, std::vector<RecordedName>& ids) {
@@ -169,11 +177,11 @@ class GraphReader {
       const Node* stride = operand.Optional("stride");
       const std::string type = operand.StringOr("type", "");
       operand.Finish();
-      operands.push_back({ReadSizes(shape, "shape"), type});
-      const std::vector<std::int64_t> strides = ReadSizes(stride, "stride");
-      if (stride != nullptr && stride->IsSequence() && strides.size() != operands.back().shape.size()) {
+      operands.push_back({.shape = ReadSizes(shape, "shape"), .strides = ReadSizes(stride, "stride"), .type = type});
+      const RecordedOperand& read = operands.back();
+      if (stride != nullptr && stride->IsSequence() && read.strides.size() != read.shape.size()) {
         diagnostics_.Error(stride->mark, fmt::format("stride: expected as many numbers as in shape, {}, found {}",
-                                                     operands.back().shape.size(), strides.size()));
+                                                     read.shape.size(), read.strides.size()));
       }
     });
     return operands;

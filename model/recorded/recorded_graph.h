@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "hw/text/keys.h"
+#include "model/recorded/call_launches.h"
 #include "model/recorded/recorded_step.h"
 
 namespace spillway {
@@ -82,12 +83,6 @@ struct UnrolledGraph {
   std::vector<OpId> makers{};      // by tensor; kNoOp: there before the step
 };
 
-// Sizes of a tensor that a node was given or returned, for FlopsOf.
-struct RecordedOperand {
-  std::vector<std::int64_t> shape{};
-  std::string type{};  // of its elements, "float32"; "": not said
-  double Elements() const;
-};
 // Of products, convolutions and fused attention, by name ("aten.convolution.default") and shapes; 0 of any other op.
 double FlopsOf(const std::string& op, const std::vector<RecordedOperand>& inputs,
                const std::vector<RecordedOperand>& outputs);
@@ -100,6 +95,10 @@ RecordedAbout ReadRecordedAbout(MapReader& reader, Diagnostics& diagnostics);
 
 // Keeps in `step` what is held (recorded_step.h), and adds workspace to the nodes in between.
 void ApplyHolds(const std::vector<RecordedHold>& holds, TrainingStep& step, std::vector<RecordedNode>& nodes);
+
+// TrainingStep::blocks: what repeats is a module by a number that has parts of its own, as layers.3 of layers.3.attention,
+// the outermost such; there are two of them or more.
+std::vector<std::int32_t> BlocksOfModules(const std::vector<RecordedCall>& calls);
 
 // Reads every key and reports mistakes of single keys to `diagnostics`. Does not resolve references between nodes.
 RecordedGraph ReadRecordedGraph(const Node& root, Diagnostics& diagnostics);

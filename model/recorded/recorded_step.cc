@@ -144,6 +144,7 @@ std::shared_ptr<const RecordedStep> ReadRecordedStep(const Document& document) {
     recorded->ways.push_back(std::move(node.ways));
     recorded->calls.push_back(std::move(node.call));
   }
+  recorded->step.blocks = BlocksOfModules(recorded->calls);
   recorded->source = std::move(graph.source);
   recorded->unseen = !graph.unseen.empty();
   recorded->error = graph.error;

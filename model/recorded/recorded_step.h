@@ -40,6 +40,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -47,6 +48,7 @@
 #include "hw/text/keys.h"
 #include "model/cost/cost_model.h"
 #include "model/profile/machine.h"
+#include "model/recorded/carried_ways.h"
 #include "model/step/training_step.h"
 
 namespace spillway {
@@ -86,6 +88,7 @@ struct RecordedCall {
   double flops = 0;  // of products and convolutions with known shapes, a multiply-add counts 2; 0: of no other op
   Bytes held = 0;    // of results that live on although no op reads them any more: part of each way's workspace
   Bytes element_bytes = 0;  // of an element of the tensor that it returned first; 0: the file does not say
+  std::optional<std::vector<Launch>> launches{};  // what the call computes, in our kinds of ops (call_launches.h)
 };
 
 // What a tensor is for, in the words of those who train: by TensorId of the step.
@@ -134,17 +137,7 @@ const std::vector<std::string>& GraphTimesNames();
 const std::vector<std::string>& GraphDeviceNames();
 const std::vector<std::string>& GraphPrecisionNames();
 
-// The times of a recording on a machine. On the recorded device they are the file's. On another one they are scaled by
-// the ratio of peaks where an op's flops are known, else by that of bandwidths. Where a figure of the recorded device is
-// not known, the rate stands in that the recording exceeds in a tenth of its time.
-struct CarriedTimes {
-  bool same = true;                         // the machine has the recorded device, or the times are assumed for any
-  double by_flops = 1, by_bytes = 1;        // factors on times
-  double flops_error = 0, bytes_error = 0;  // added to the file's error (as root of the sum of squares), shared
-  std::string note{};                       // for people; "": nothing to say
-};
 std::string RecordedDeviceName(const RecordedStep& recorded);  // "recorded-device" where the file has none
-CarriedTimes CarryTimes(const Machine& machine, const RecordedStep& recorded);
 
 // The rates that the recording exceeds in a tenth of the time of such ops: flops and bytes per nanosecond; 0: no such op.
 struct RecordedRates {
@@ -155,25 +148,28 @@ RecordedRates RatesOf(const RecordedStep& recorded);
 // Costs of a recorded step: ops by the recording, copies and the host's part by the machine.
 //
 // A recorded op answers with its ways. Asked for none it takes the fastest within the workspace granted, or the one that
-// wants least; where a scenario does not say how much is granted, all that it wants. Its times are the file's, as
-// CarryTimes has them on this machine, but for `emulate` of a scenario. Their error is the file's too, and shared_error of
-// it is one for all ops; carried times are assumed and have more of it. A recording does not tell by how much copies slow an op down: it runs as fast while they do.
+// wants least; where a scenario does not say how much is granted, all that it wants. On the recorded device its times are
+// the file's, but for `emulate` of a scenario. Their error is the file's too, and shared_error of it is one for all ops.
+// A recording does not tell by how much copies slow an op down: it runs as fast while they do. On another device ways and
+// times are those of carried_ways.h.
 class RecordedCosts : public CostModel {
  public:
   // The machine must outlive it. Throws UserError as CostModel does.
   RecordedCosts(const Machine& machine, const CostOptions& options, std::shared_ptr<const RecordedStep> recorded)
-      : CostModel(machine, options), recorded_(std::move(recorded)), carried_(CarryTimes(machine, *recorded_)) {}
+      : CostModel(machine, options),
+        recorded_(std::move(recorded)),
+        carried_(CarryWays(machine, options, *recorded_)) {}
 
   // Launches of other steps are the machine's.
   Cost Kernel(const Launch& launch, int device = 0) const override;
   std::vector<MenuEntry> Menu(const Launch& launch, int device = 0) const override;
-  const CarriedTimes& carried() const { return carried_; }
+  const CarriedTimes& carried() const { return carried_.times; }
 
  private:
-  Cost CostOf(const Launch& launch, std::size_t way) const;
+  const std::vector<CarriedWay>& WaysOf(const Launch& launch) const;
 
   const std::shared_ptr<const RecordedStep> recorded_;
-  const CarriedTimes carried_;
+  const CarriedWays carried_;
 };
 
 }  // namespace spillway

@@ -143,6 +143,8 @@ struct TrainingStep {
   // By tensor: the last op before which it may be computed again, kNoOp where never. Empty: all may be, at any time. Only
   // recorded steps have any (model/recorded/recorded_step.h).
   std::vector<OpId> again_until;
+  // By op: the repeated module that the op is in, counted from 0; -1: it is in none. Empty: not known, as of networks.
+  std::vector<std::int32_t> blocks;
 
   bool recorded() const { return !ops.empty() && ops.front().kind == OpKind::kRecorded; }
   bool MayRecompute(TensorId tensor, OpId before) const {

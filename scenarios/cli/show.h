@@ -54,8 +54,9 @@ std::string ShowShares(const ShowAsked& asked, const std::function<Network(std::
 // ---- show step: whether a recorded step fits, and what binds.
 
 // The peak and the least of the recording ShowAsked::name, by class and by module, and its largest tensors there. With
-// `memory`, whether it fits on a card; with `other`, the same step at another batch, the largest batch there. Throws
-// UserError for mistakes of the recordings, and for two of one batch.
+// `memory` or `machine`, whether it fits on that card; with `machine` how fast it is there (step_on_machine.h); with `other`,
+// the same step at another batch, the largest batch there. Throws UserError for mistakes of the recordings, and for two of
+// one batch.
 std::string ShowStep(const ShowAsked& asked);
 // Its memory over the calls, as a page (reports/html/memory_page.h).
 std::string StepPage(const ShowAsked& asked);

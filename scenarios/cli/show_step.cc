@@ -11,6 +11,7 @@
 #include "reports/tables/text.h"
 #include "scenarios/cli/show.h"
 #include "scenarios/cli/step_helps.h"
+#include "scenarios/cli/step_on_machine.h"
 #include "scenarios/run/recorded_plan.h"
 
 namespace spillway {
@@ -109,12 +110,17 @@ Present OperandsOf(const RecordedStep& recorded, OpId op) {
   return present;
 }
 
-CardMemory CardFor(const RecordedStep& recorded, const std::string& memory) {
-  return CardMemoryOf(memory, kMargin, MachineOfRecording(recorded, 0), recorded, false);
+bool HasCard(const ShowAsked& asked) { return !asked.memory.empty() || !asked.machine.empty(); }
+
+// That of the machine asked about, or of the recording's own.
+CardMemory CardFor(const RecordedStep& recorded, const ShowAsked& asked) {
+  const bool profile = !asked.machine.empty();
+  const Machine machine = profile ? LoadMachine(asked.machine) : MachineOfRecording(recorded, 0);
+  return CardMemoryOf(asked.memory, kMargin, machine, recorded, profile);
 }
 
-std::string CardAnswer(const RecordedStep& recorded, const Footprint& footprint, const std::string& memory) {
-  const CardMemory card = CardFor(recorded, memory);
+std::string CardAnswer(const RecordedStep& recorded, const Footprint& footprint, const ShowAsked& asked) {
+  const CardMemory card = CardFor(recorded, asked);
   const Bytes left = card.Left();
   const char* fits = "no plan fits";
   if (footprint.LeastBytes() <= left) fits = "it does not fit as it is; a plan may: spillway plan";
@@ -155,12 +161,12 @@ std::string BatchText(const std::vector<Bytes>& a, std::int64_t batch_a, const s
   return batch ? fmt::format("{}{}", alike ? "" : "about ", *batch) : "any";
 }
 
-std::string BatchAnswer(const RecordedStep& a, const RecordedStep& b, const std::string& memory) {
+std::string BatchAnswer(const RecordedStep& a, const RecordedStep& b, const ShowAsked& asked) {
   if (a.step.batch == b.step.batch) {
     throw UserError(
         fmt::format("show step: both recordings have batch {}; expected the same step at two batches", a.step.batch));
   }
-  const Bytes left = CardFor(a, memory).Left();
+  const Bytes left = CardFor(a, asked).Left();
   const Footprint of_a = FootprintOf(a), of_b = FootprintOf(b);
   const auto largest = [&](const std::vector<Bytes>& by_a, const std::vector<Bytes>& by_b) {
     return BatchText(by_a, a.step.batch, by_b, b.step.batch, left);
@@ -174,7 +180,7 @@ std::string BatchAnswer(const RecordedStep& a, const RecordedStep& b, const std:
 
 std::string StepPage(const ShowAsked& asked) {
   const auto recorded = LoadRecordedStep(asked.name);
-  return MemoryPage(*recorded, asked.memory.empty() ? 0 : CardFor(*recorded, asked.memory).Left());
+  return MemoryPage(*recorded, HasCard(asked) ? CardFor(*recorded, asked).Left() : 0);
 }
 
 std::string ShowStep(const ShowAsked& asked) {
@@ -188,14 +194,15 @@ std::string ShowStep(const ShowAsked& asked) {
     const Present alone = OperandsOf(*recorded, footprint.least);
     text += TensorsText(*recorded, alone, footprint.least, footprint.LeastBytes());
   }
-  if (!asked.memory.empty()) {
-    text += CardAnswer(*recorded, footprint, asked.memory) + OnGpuText(*recorded, footprint);
+  if (HasCard(asked)) {
+    text += CardAnswer(*recorded, footprint, asked) + OnGpuText(*recorded, footprint);
   }
+  if (!asked.machine.empty()) text += StepOnMachineText(asked);
   if (!asked.other.empty()) {
-    if (asked.memory.empty() && recorded->about.memory == 0) {
+    if (!HasCard(asked) && recorded->about.memory == 0) {
       throw UserError("show step: the largest batch needs a card: --memory 11GB");
     }
-    text += BatchAnswer(*recorded, *LoadRecordedStep(asked.other), asked.memory);
+    text += BatchAnswer(*recorded, *LoadRecordedStep(asked.other), asked);
   }
   return text + StepHelpsText(*recorded, footprint);
 }

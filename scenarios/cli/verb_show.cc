@@ -227,7 +227,8 @@ class ShowCommand : public Command {
         .Offer(NamesToShow);
     options.Text("OTHER", asked_.other, "of step: the same step recorded at another batch");
     options.Batch("--batch", asked_.batch, "batch size of the network");
-    options.Text("--machine", asked_.machine, "profile for menu and floor; for shares one for each GPU, with commas")
+    options
+        .Text("--machine", asked_.machine, "profile for menu, floor and step; for shares one for each GPU, with commas")
         .Offer(ListMachines);
     options.Text("--memory", asked_.memory, "of step: the memory of the card, e.g. 11GB");
     options.Text("--html", asked_.page, "of step: file for a page with its memory over the calls, by module");
@@ -257,6 +258,7 @@ Verb ShowVerb() {
                        "spillway show strategy pooch", "spillway show menu vgg16 --batch 32 --machine v100-x86-pcie3",
                        "spillway show floor vgg16 --batch 256 --machine p100-x86-pcie3",
                        "spillway show step step.json --memory 11GB --html step.html",
+                       "spillway show step step.json --machine a100-pcie4",
                        "spillway show shares resnet18 --batch 128 --machine v100-x86-pcie3,p100-x86-pcie3"},
           .exits = {kDoneExit, kWrongExit},
           .make = MakeCommand<ShowCommand>};

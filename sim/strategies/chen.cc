@@ -17,62 +17,19 @@
 #include <utility>
 #include <vector>
 
-#include "hw/text/lists.h"
 #include "sim/planning/problem.h"
 #include "sim/program/lower/lower.h"
+#include "sim/strategies/shared/forward_values.h"
 
 namespace spillway {
 namespace {
 
-// What an op of forward makes, in the order in which it is complete; or the input.
-struct Value {
-  TensorId tensor = kNoTensor;
-  OpId first = kNoOp, complete = kNoOp, last = kNoOp;  // forward ops: its first and last writer, its last use
-  MapGap gap{};                                        // of a map that backward uses
-  bool candidate = false;
-  bool IsInput() const { return first == kNoOp; }
-  bool IsWantedAgain() const { return gap.before != kNoOp; }
-};
-
-// A map is on every path where nothing else that was there when it was complete is read behind it: an edge that passes it
-// by belongs to a path that does.
-void MarkCandidates(const TrainingStep& step, std::vector<Value>& values) {
-  std::vector<int> alive(static_cast<std::size_t>(step.first_backward) + 2, 0);  // behind op k: [k + 1]
-  for (const Value& value : values) {
-    ++alive[Index(value.first + 1)];
-    --alive[Index(value.last + 1)];
-  }
-  for (std::size_t k = 1; k < alive.size(); ++k) alive[k] += alive[k - 1];
-  for (Value& value : values) {
-    const bool read = value.last > value.complete;
-    value.candidate = !value.IsInput() && read && value.IsWantedAgain() && alive[Index(value.complete + 1)] == 1;
-  }
-}
-
-std::vector<Value> ValuesOf(const TrainingStep& step) {
-  const Uses uses(step);
-  std::vector<Value> values;
-  for (TensorId t = 0; t < static_cast<TensorId>(step.tensors.size()); ++t) {
-    const std::vector<OpId>& writers = uses.writers[Index(t)];
-    const OpId last = uses.Previous(t, step.first_backward);
-    if (last == kNoOp || (writers.empty() && !step.tensors[Index(t)].Traits().on_host)) continue;
-    Value value{.tensor = t, .last = last};
-    if (!writers.empty()) value.first = writers.front(), value.complete = writers.back();
-    if (Contains(step.maps, t)) value.gap = ForwardBackwardGap(step, uses, t);
-    values.push_back(value);
-  }
-  std::stable_sort(values.begin(), values.end(),
-                   [](const Value& a, const Value& b) { return a.complete < b.complete; });
-  MarkCandidates(step, values);
-  return values;
-}
-
 // `keep`: by value.
-Plan PlanWith(const Problem& problem, const char* strategy, const std::vector<Value>& values,
+Plan PlanWith(const Problem& problem, const char* strategy, const std::vector<ForwardValue>& values,
               const std::vector<bool>& keep) {
   Plan plan = StartPlan(problem, strategy, "arena");
   for (std::size_t v = 0; v < values.size(); ++v) {
-    const Value& value = values[v];
+    const ForwardValue& value = values[v];
     if (keep[v] || value.IsInput() || !value.IsWantedAgain()) continue;
     if (!problem.step->MayRecompute(value.tensor, value.gap.before)) continue;
     plan.gaps.push_back({.tensor = value.tensor,
@@ -91,7 +48,7 @@ struct Segments {
   std::int64_t checkpoints = 0;
 };
 
-Segments SegmentsAbove(Bytes threshold, const TrainingStep& step, const std::vector<Value>& values) {
+Segments SegmentsAbove(Bytes threshold, const TrainingStep& step, const std::vector<ForwardValue>& values) {
   Segments segments{.keep = std::vector<bool>(values.size(), false)};
   Bytes open = 0;
   for (std::size_t v = 0; v < values.size(); ++v) {
@@ -111,7 +68,7 @@ Segments SegmentsAbove(Bytes threshold, const TrainingStep& step, const std::vec
 // The published search over thresholds, by the memory that each comes to.
 class GreedySearch {
  public:
-  GreedySearch(const Problem& problem, const std::vector<Value>& values)
+  GreedySearch(const Problem& problem, const std::vector<ForwardValue>& values)
       : problem_(problem), values_(values), tables_(*problem.step, *problem.costs, problem.device, problem.capacity) {}
 
   Plan Best() {
@@ -145,7 +102,7 @@ class GreedySearch {
   }
 
   const Problem& problem_;
-  const std::vector<Value>& values_;
+  const std::vector<ForwardValue>& values_;
   StepTables tables_;
   Plan best_;
   Bytes least_ = 0;
@@ -153,9 +110,9 @@ class GreedySearch {
 };
 
 // Every k-th of n candidates.
-Plan EveryRoot(const Problem& problem, const char* strategy, const std::vector<Value>& values) {
+Plan EveryRoot(const Problem& problem, const char* strategy, const std::vector<ForwardValue>& values) {
   const auto candidates =
-      std::count_if(values.begin(), values.end(), [](const Value& value) { return value.candidate; });
+      std::count_if(values.begin(), values.end(), [](const ForwardValue& value) { return value.candidate; });
   const auto every = static_cast<std::int64_t>(std::sqrt(static_cast<double>(candidates)));
   std::vector<bool> keep(values.size(), false);
   std::int64_t seen = 0;
@@ -180,12 +137,12 @@ bool NeedsLess(const Plan& a, const Plan& b, const Oracle& oracle) {
 Planned PlanChenSqrt(const Problem& problem) {
   Planned planned;
   planned.feasible = true;
-  planned.plan = EveryRoot(problem, "chen-sqrt", ValuesOf(*problem.step));
+  planned.plan = EveryRoot(problem, "chen-sqrt", ForwardValuesOf(*problem.step));
   return planned;
 }
 
 Planned PlanChenGreedy(const Problem& problem) {
-  const std::vector<Value> values = ValuesOf(*problem.step);
+  const std::vector<ForwardValue> values = ForwardValuesOf(*problem.step);
   Planned planned;
   planned.feasible = true;
   planned.plan = GreedySearch(problem, values).Best();

@@ -25,7 +25,7 @@ device: {type: cuda, name: d}, machine: {memory_bytes: 9, copy_in_bytes_per_s: 1
 values: [{id: x, bytes: 8, class: batch}, {id: w, bytes: 16, class: state, name: n}], nodes: [
 {id: a, op: aten.mm.default, module: m, ns: 1, deps: [x, w], inputs: [{shape: [2, 2], stride: [2, 1], type: t}, {shape: [2, 2]}], outputs: [{shape: [2, 2]}], results: [{id: y, bytes: 4, held_until: b, class: saved}]},
 {id: b, op: o, ns: 3, random: true, replay: true, scalars: [1], also: [y], results: [{id: z, bytes: 4, held_until: end}]},
-{id: c, op: o, pass: backward, ns: 2, deps: [y]}]}
+{id: c, op: aten.convolution_backward.default, pass: backward, ns: 2, deps: [y], inputs: [{shape: [2, 4, 5, 5]}, {shape: [2, 2, 5, 5]}, {shape: [4, 2, 3, 3]}], scalars: [0, 1, 1, 1, 1, 1, 1, false, 0, 0, 1, true, true, false]}]}
 )"};
 }
 
@@ -46,6 +46,11 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
       }
     }
     if (step.again_until.size() != step.tensors.size()) std::abort();
+    static const spillway::Machine machine = spillway::LoadMachine("unit");
+    const spillway::RecordedCosts costs(machine, {}, recorded);
+    spillway::Nanos time = 0;
+    for (const spillway::Op& op : step.ops) time += costs.Kernel(spillway::LaunchOf(op)).time;
+    if (time < 0) std::abort();
   } catch (const spillway::UserError&) {
   }
   return 0;
