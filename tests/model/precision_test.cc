@@ -169,7 +169,7 @@ TEST_CASE("autocast in two parts adds wide gradients") {
 }
 
 // Saved under autocast to bf16 by PyTorch 2.15 on a CPU, per image of two: what its hooks count, copies of weights among
-// it. Up to 0.02 MB and two tensors are the loss, which a CPU computes in both types. Of ViT-B/16 the hooks count 152.72
+// it. Up to 0.03 MB and two tensors are the loss, which a CPU computes in both types. Of ViT-B/16 the hooks count 152.72
 // MB, of which 0.31 are not explained.
 TEST_CASE("bytes saved under autocast") {
   struct Row {
@@ -185,7 +185,7 @@ TEST_CASE("bytes saved under autocast") {
     const TrainingStep step = BuildTrainingStep(network, StepOptionsByName("torch-2"));
     INFO(row.network << " " << SavedTensorsOf(step).size());
     CHECK(static_cast<double>(SavedBytes(step) - WideOnGpuAlone(step)) / 2e6 ==
-          Catch::Detail::Approx(row.megabytes).margin(0.02));
+          Catch::Detail::Approx(row.megabytes).margin(0.03));
     CHECK(SavedTensorsOf(step).size() + 2 == row.tensors);
   }
 }
