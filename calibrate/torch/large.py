@@ -205,7 +205,8 @@ def row(name, timed, machines, arguments):
     step, cost, path = recorded(name, timed, arguments)
     resident = sum(value["bytes"] for value in step["values"] if value.get("class") != "batch") / 1e9
     _, shown = said([arguments.spillway, "show", "step", path], arguments.limit)
-    peak, least = gigabytes(shown, "peak with everything on the device"), gigabytes(shown, "the least that any plan can need")
+    peak = gigabytes(shown, "peak with everything on the device")
+    least = gigabytes(shown, "the least that any plan with parameters and states on the device can need")
     told = ["%s" % name + (", timed" if timed else ""), "{:,}".format(len(step["nodes"])), "%.0f" % cost["seconds"],
             "%.1f" % (cost["bytes"] / 1e9)]
     told += ["%.1f" % number if number is not None else "?" for number in (peak, least, resident)]

@@ -19,7 +19,7 @@ namespace spillway {
 
 struct Footprint {
   std::vector<Bytes> in_core;  // by op
-  // By op: its operands, its least workspace, and what never leaves the device. No plan takes less than the most of them.
+  // By op: operands, least workspace, and what stays on the device. No plan with parameters and states there takes less.
   std::vector<Bytes> alone;
   OpId peak = 0, least = 0;  // the first op with the most of each
   Bytes PeakBytes() const { return in_core[Index(peak)]; }

@@ -69,7 +69,10 @@ SampleMerger::Kind& SampleMerger::KindOf(const Sample& sample, std::uint32_t& nu
   std::string name = NameOfKind(sample);
   const auto [found, added] = kind_numbers_.try_emplace(name, static_cast<std::uint32_t>(kinds_.size()));
   const bool copies = sample.what == SampleKind::kCopy;
-  if (added) kinds_.push_back({.name = std::move(name), .limit = copies ? limits_.copies : limits_.kernels});
+  if (added) {
+    const std::size_t limit = copies ? limits_.copies : limits_.kernels;
+    kinds_.push_back({.name = std::move(name), .limit = limit, .file = sample.file});
+  }
   number = found->second;
   return kinds_[number];
 }
@@ -92,9 +95,10 @@ void SampleMerger::Add(Sample sample) {
   ++kind.rows;
   if (operation.twin % kind.every != 0) return;
   if (Operation* const known = Find(operation.hash, sample)) return AddResult(*known, sample);
-  by_hash_.emplace(operation.hash, static_cast<std::uint32_t>(operations_.size()));
+  if (operations_.size() == operations_.capacity()) operations_.reserve(2 * operations_.size() + 1);
+  set_.samples.push_back(std::move(sample));  // where memory ends, there is no operation without its sample
   operations_.push_back(operation);
-  set_.samples.push_back(std::move(sample));
+  by_hash_.emplace(operation.hash, static_cast<std::uint32_t>(operations_.size() - 1));
   if (++kind.taken > kind.limit) Halve(operation.kind);
 }
 
@@ -181,7 +185,7 @@ void SampleMerger::Summarise() {
     if (kind.every == 1) continue;
     set_.warnings.push_back(
         fmt::format("{}: warning: {} rows of {} are more than are needed: {} operations are taken, by a hash one of {}",
-                    set_.files.front(), kind.rows, kind.name, kind.taken, kind.every));
+                    set_.files[static_cast<std::size_t>(kind.file)], kind.rows, kind.name, kind.taken, kind.every));
   }
 }
 

@@ -8,7 +8,7 @@
 // A reader who needs no more than so many operations of a kind says so. Where more come, every second is taken, then
 // every fourth, and so on, by a hash of the operation. Which are taken depends neither on the order of the rows nor on
 // their times. A warning says how many were. A kernel's kind is its device, op, pass and math mode; a copy's is all but
-// its size. So memory does not grow with the file.
+// its size. Each further row of an operation that is taken adds some bytes.
 //
 // Tested by sample_file_test (tests/).
 #ifndef SPILLWAY_MODEL_SAMPLES_MERGER_H_
@@ -53,6 +53,7 @@ class SampleMerger {
     std::string name;
     std::uint64_t every = 1;  // by the hash one of so many is taken
     std::size_t taken = 0, rows = 0, limit = SampleLimits::kNone;
+    int file = 0;  // of its first row
   };
   static Result ResultOf(const Sample& sample);
   Operation* Find(std::uint64_t hash, const Sample& sample);

@@ -86,8 +86,8 @@ struct TensorTraits {
   const char* name;  // "feature_map", ...: in texts
   bool on_host =
       false;  // has a copy on the host before and after the step: is never copied out, is there to be brought
-  bool resident = false;  // stays on the device from step to step, which changes it: never leaves, whatever the plan
-  bool may_move = true;   // a plan may swap or drop it in a gap between two uses
+  bool resident = false;       // stays on the device from step to step, and always within a step, between its uses
+  bool may_move = true;        // a plan may swap or drop it in a gap between two uses
   bool of_parameters = false;  // has the parameters' shape, whatever the batch
   bool of_part = false;        // of the parameters' shape, but each part of a batch has its own
   bool outlives = false;       // where a step reads it before it writes it, it holds what is left from before the step

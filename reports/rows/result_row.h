@@ -107,7 +107,7 @@ struct RowBounds {
   std::string binding;  // the bound that binds: "compute", "transfer", "memory", "instant", "strategy"
   std::string by;       // KnownBounds::by: how it was found
   Scope scope;          // the plans that this one was chosen from
-  Nanos widest = 0;     // of all plans that leave ops whole; where its scope has parts, of all plans
+  Nanos widest = 0;     // of all plans that leave ops whole, and parameters and states on the device, if its scope does
 };
 
 // The sources of the row's costs.

@@ -52,7 +52,8 @@ std::string HeadText(const RecordedStep& recorded, const Footprint& footprint) {
   return fmt::format(
       "{} at batch {}, {} calls, recorded on {}\n\n"
       "peak with everything on the device: {} at {}\n"
-      "the least that any plan can need:   {} at {}, whose operands alone take {}\n",
+      "the least that any plan with parameters and states on the device can need: {} at {}, whose operands alone take "
+      "{}\n",
       recorded.step.network, recorded.step.batch, recorded.step.ops.size(), where, FormatBytes(footprint.PeakBytes()),
       OpText(recorded, footprint.peak), FormatBytes(footprint.LeastBytes()), OpText(recorded, footprint.least),
       FormatBytes(OperandBytes(recorded, footprint.least)));
@@ -122,7 +123,7 @@ CardMemory CardFor(const RecordedStep& recorded, const ShowAsked& asked) {
 std::string CardAnswer(const RecordedStep& recorded, const Footprint& footprint, const ShowAsked& asked) {
   const CardMemory card = CardFor(recorded, asked);
   const Bytes left = card.Left();
-  const char* fits = "no plan fits";
+  const char* fits = "no plan with parameters and states on the device fits";
   if (footprint.LeastBytes() <= left) fits = "it does not fit as it is; a plan may: spillway plan";
   if (footprint.PeakBytes() <= left) fits = "it fits as it is";
   const Bytes highest = PeakOnGpu(recorded, footprint).high - card.workspace;
@@ -172,7 +173,8 @@ std::string BatchAnswer(const RecordedStep& a, const RecordedStep& b, const Show
     return BatchText(by_a, a.step.batch, by_b, b.step.batch, left);
   };
   return fmt::format(
-      "\nfrom batches {} and {}, the largest batch there: {} with everything on the device, at most {} by any plan\n",
+      "\nfrom batches {} and {}, the largest batch there: {} with everything on the device, at most {} by any plan "
+      "with parameters and states there\n",
       a.step.batch, b.step.batch, largest(of_a.in_core, of_b.in_core), largest(of_a.alone, of_b.alone));
 }
 

@@ -21,16 +21,16 @@ ExitCode SayWhy(const PreparedRun& run, const ResultRow& row, Console& console) 
   const std::int64_t parts = point.plan->accumulate;
   const TrainingStep step = StepOfPlan(*StepOf(run, point.step), parts);
   const CostModel& costs = *run.machines[point.machine]->costs;
-  const NoRoomCertificate none = MostNeeded(step, costs, row.memory_limit);
+  NoRoomCertificate none = MostNeeded(step, costs, row.memory_limit, 0, true);
+  if (!Holds(step, costs, none)) none = MostNeeded(step, costs, row.memory_limit);
   if (!Holds(step, costs, none)) return kExitNothingFits;
-  const bool all = Holds(step, costs, MostNeeded(step, costs, row.memory_limit, 0, true));
   const auto [needed, there] = FormatBytesApart(none.needed, none.capacity);
   console.out << fmt::format(
       "no plan of whole ops, {}{}, fits in an arena or a pool: {} alone takes {} with what stays on the device and its "
       "least workspace, {} are there\n",
       parts == 1 ? "of the whole batch" : fmt::format("in {} batch parts", parts),
-      all ? "" : ", with parameters and states on the device between steps", step.ops[Index(none.op)].name, needed,
-      there);
+      none.states_leave ? "" : ", with parameters and states on the device between steps",
+      step.ops[Index(none.op)].name, needed, there);
   return kExitNothingFits;
 }
 

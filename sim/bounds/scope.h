@@ -48,9 +48,9 @@ struct Scope {
   std::string Text() const;  // "any algorithm, workspaces up to 2.15 GB, 2 copy streams"
 };
 
-// All plans of a step that CheckPlan accepts, with that number of micro-batches and that kind of memory. Plans that
-// divide ops are included as `parts` says; `tiled` also includes plans that cut parts further. `states_leave` includes
-// plans with gaps that end in the next step.
+// All plans of a step that CheckPlan accepts and that keep parameters and states on the device, with that number of
+// micro-batches and that kind of memory. Plans that divide ops are included as `parts` says; `tiled` also includes plans
+// that cut parts further. `states_leave` includes plans with gaps that end in the next step.
 Scope WidestScope(PartScope parts = PartScope::kNone, std::int64_t accumulate = 1, bool tiled = false,
                   bool managed = false, bool states_leave = false);
 // The widest scope with the parts, tiles, micro-batches, memory and states of this one.

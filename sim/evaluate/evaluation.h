@@ -35,7 +35,7 @@ struct Evaluation {
   ManagedFaults faults;
   Bounds bounds;  // of the plan's scope
   Scope scope;    // that `bounds` are of: EvaluateOptions::scope and the plan's
-  // Bounds in WidestScope: no plan with whole ops is faster. If this plan may divide ops, no plan at all is faster.
+  // Bounds in WidestLike(scope): of all plans that leave ops whole, and parameters and states on the device, if it does.
   Bounds widest;
   std::vector<Bytes> memory_by_class;  // at the live peak, by TensorClass, then workspace; with a timeline only
   std::vector<Bytes> mean_by_class;    // of what is live on average over the step, likewise

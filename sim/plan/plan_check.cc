@@ -97,8 +97,9 @@ void Checker::CheckGap(const GapDecision& gap) {
   }
   const TensorClass use = step_.tensors[Index(gap.tensor)].use;
   if (!TraitsOf(use).may_move) {
-    return Say(fmt::format("tensor '{}' is {}, which always stays on the device", TensorName(gap.tensor),
-                           TensorClassName(use)));
+    return Say(fmt::format("tensor '{}' is {}, which always stays on the device{}", TensorName(gap.tensor),
+                           TensorClassName(use),
+                           TraitsOf(use).resident ? " within a step: expected before: next_step" : ""));
   }
   if (!CheckEnds(gap)) return;
   CheckOnce(gap);

@@ -32,11 +32,11 @@
 //  9. Sections. A tensor may lie in several buffers, each of a batch range and with a lifetime of its own. A kernel names an
 //     operand for each that it touches, in the order of samples without gaps, and finds them as one operand at the
 //     address of the first: their addresses are as far apart as their samples are in the tensor. Arena only.
-// 10. Between steps. Every step begins in the state in which it ends. A value that outlives the step lies on the host in
-//     between if the Program reads a host buffer of it that it has not written before; the value's last version is in that
-//     buffer at the end. Else the value lies on the device. It is there when its first buffer is allocated, and stays where
-//     its last one was freed: no other buffer has addresses of these before, or after. Of counted memory its bytes are out
-//     from the beginning to the end. In a pool no kFree comes before its first kAlloc, and no kAlloc behind its last kFree.
+// 10. Between steps. A step begins in the state in which it ends. A value that outlives the step lies on the host in between
+//     if the Program reads a host buffer of it that it has not written before; there is one, and holds the last version at
+//     the end. Else its first device buffer has it at the kAlloc, its last one the last version at the kFree, and no other
+//     buffer has these addresses before, or after. Where the two differ, execute() moves the value. Counted bytes of it are
+//     out from beginning to end. In a pool no kFree comes before its first kAlloc, and no kAlloc behind its last kFree.
 #ifndef SPILLWAY_SIM_PROGRAM_PROGRAM_H_
 #define SPILLWAY_SIM_PROGRAM_PROGRAM_H_
 

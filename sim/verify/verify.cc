@@ -56,7 +56,7 @@ std::vector<Violation> Verify(const Program& program, const TrainingStep* step, 
   const verifying::HappensBefore before(program);
   verifying::CheckAccesses(program, step, lifetimes, before, report);
   std::vector<verifying::RestingTensor> resting;
-  if (step != nullptr) resting = verifying::FindResting(program, *step, lifetimes);
+  if (step != nullptr) resting = verifying::FindResting(program, *step, lifetimes, report);
   switch (program.memory) {
     case ProgramMemory::kArena:
       verifying::CheckArena(program, lifetimes, before, report);
@@ -70,7 +70,7 @@ std::vector<Violation> Verify(const Program& program, const TrainingStep* step, 
   }
   if (program.memory != ProgramMemory::kCounted) verifying::CheckBetweenSteps(program, resting, lifetimes, report);
   if (step != nullptr && !program.boxes.empty()) verifying::CheckSections(program, *step, report);
-  verifying::CheckContents(program, step, report);
+  verifying::CheckContents(program, step, resting, report);
   if (step != nullptr) verifying::CheckOps(program, *step, before, report);
   return report.Take();
 }

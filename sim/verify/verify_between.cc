@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "sim/verify/step_versions.h"
 #include "sim/verify/verify_internal.h"
@@ -13,9 +14,11 @@ namespace spillway::verifying {
 
 namespace {
 
-// By tensor: whether it lies in a host buffer between steps.
-std::vector<bool> OnHost(const Program& program, const TrainingStep& step) {
+// By tensor: whether it lies in a host buffer between steps. Reports those that lie in two.
+std::vector<bool> OnHost(const Program& program, const TrainingStep& step, const StepVersions& versions,
+                         Report& report) {
   std::vector<bool> on_host(step.tensors.size(), false), written(program.buffers.size(), false);
+  std::vector<BufferId> begins(step.tensors.size(), kNoBuffer);
   const auto of_step = [&](BufferId b) {
     return program.buffers[b].kind == BufferKind::kHost && program.buffers[b].tensor != kNoTensor;
   };
@@ -23,9 +26,16 @@ std::vector<bool> OnHost(const Program& program, const TrainingStep& step) {
     const TensorId t = program.buffers[b].tensor;
     if (of_step(b) && step.tensors[Index(t)].Traits().on_host) on_host[Index(t)] = true;
   }
-  for (const Instruction& in : program.code) {
-    ForEachAccess(program, in, [&](BufferId b, Access access) {
-      if (Reads(access) && !written[b] && of_step(b)) on_host[Index(program.buffers[b].tensor)] = true;
+  const auto begin = [&](InstructionIndex i, BufferId b) {
+    const TensorId t = program.buffers[b].tensor;
+    on_host[Index(t)] = true;
+    const BufferId other = std::exchange(begins[Index(t)], b);
+    if (other == kNoBuffer || other == b || !versions.ThereFromTheStart(t)) return;
+    report.Add("clause 10", i, b, fmt::format("the step begins with its value, and with that of buffer {}", other));
+  };
+  for (InstructionIndex i = 0; i < program.code.size(); ++i) {
+    ForEachAccess(program, program.code[i], [&](BufferId b, Access access) {
+      if (Reads(access) && !written[b] && of_step(b)) begin(i, b);
       if (Writes(access)) written[b] = true;
     });
   }
@@ -102,9 +112,10 @@ class BetweenSteps {
 
 }  // namespace
 
-std::vector<RestingTensor> FindResting(const Program& program, const TrainingStep& step, const Lifetimes& lifetimes) {
+std::vector<RestingTensor> FindResting(const Program& program, const TrainingStep& step, const Lifetimes& lifetimes,
+                                       Report& report) {
   const StepVersions versions(step);
-  const std::vector<bool> on_host = OnHost(program, step);
+  const std::vector<bool> on_host = OnHost(program, step, versions, report);
   std::vector<RestingTensor> by_tensor(step.tensors.size());
   for (BufferId b = 0; b < program.buffers.size(); ++b) {
     const Buffer& buffer = program.buffers[b];

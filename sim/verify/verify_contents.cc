@@ -72,8 +72,9 @@ class PlainContents : public Contents {
 
 }  // namespace
 
-void CheckContents(const Program& program, const TrainingStep* step, Report& report) {
-  if (step != nullptr) return CheckStepContents(program, *step, report);
+void CheckContents(const Program& program, const TrainingStep* step, const std::vector<RestingTensor>& resting,
+                   Report& report) {
+  if (step != nullptr) return CheckStepContents(program, *step, resting, report);
   PlainContents(program, report).Run();
 }
 

@@ -57,7 +57,8 @@ class Contents {
 };
 
 // As Contents, with versions; the pass CheckContents() when there is a step.
-void CheckStepContents(const Program& program, const TrainingStep& step, Report& report);
+void CheckStepContents(const Program& program, const TrainingStep& step, const std::vector<RestingTensor>& resting,
+                       Report& report);
 
 }  // namespace spillway::verifying
 

@@ -89,7 +89,9 @@ void CheckArena(const Program& program, const Lifetimes& lifetimes, const Happen
 struct RestingTensor {
   BufferId first = kNoBuffer, last = kNoBuffer;
 };
-std::vector<RestingTensor> FindResting(const Program& program, const TrainingStep& step, const Lifetimes& lifetimes);
+// Reports values that lie in two host buffers then (clause 10).
+std::vector<RestingTensor> FindResting(const Program& program, const TrainingStep& step, const Lifetimes& lifetimes,
+                                       Report& report);
 // Clause 10, of an arena and a pool: nothing else has these bytes between steps.
 void CheckBetweenSteps(const Program& program, const std::vector<RestingTensor>& resting, const Lifetimes& lifetimes,
                        Report& report);
@@ -99,9 +101,10 @@ void CheckBetweenSteps(const Program& program, const std::vector<RestingTensor>&
 void CheckCounted(const Program& program, Bytes capacity, const std::vector<RestingTensor>& resting, Report& report);
 // Clause 6: a kAlloc on a copy stream starts after every earlier kFree of the device's compute streams has ended.
 void CheckPool(const Program& program, const HappensBefore& before, Report& report);
-// Rule "contents"; with `step` also the values of operands, rule "step". The pass follows list order. If clause 4
-// holds, every other timing gives the same values.
-void CheckContents(const Program& program, const TrainingStep* step, Report& report);
+// Rule "contents"; with `step` also the values of operands and those that the next step finds, rule "step". The pass
+// follows list order. If clause 4 holds, every other timing gives the same values.
+void CheckContents(const Program& program, const TrainingStep* step, const std::vector<RestingTensor>& resting,
+                   Report& report);
 // Rule "step": every op runs once, after the op before it in the step. Recomputations come besides.
 void CheckOps(const Program& program, const TrainingStep& step, const HappensBefore& before, Report& report);
 

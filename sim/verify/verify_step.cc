@@ -17,6 +17,7 @@
 
 #include <algorithm>
 
+#include "hw/text/lists.h"
 #include "sim/verify/step_versions.h"
 #include "sim/verify/verify_boxes.h"
 
@@ -24,15 +25,13 @@ namespace spillway::verifying {
 
 namespace {
 
-bool Listed(const std::vector<TensorId>& list, TensorId t) {
-  return std::find(list.begin(), list.end(), t) != list.end();
-}
-
 class StepContents : public Contents {
  public:
-  StepContents(const Program& program, const TrainingStep& step, Report& report)
+  StepContents(const Program& program, const TrainingStep& step, const std::vector<RestingTensor>& resting,
+               Report& report)
       : Contents(program, report),
         step_(step),
+        resting_(resting),
         versions_(step),
         on_host_(step.tensors.size(), kNoBuffer),
         placed_(step.tensors.size(), false),
@@ -59,12 +58,10 @@ class StepContents : public Contents {
     return content;
   }
 
-  Content AtStart(BufferId b, bool read_first, bool written) override {
-    return Begin(b, HostAtStart(b, read_first, written));
-  }
+  Content AtStart(BufferId b, bool read_first, bool) override { return Begin(b, HostAtStart(b, read_first)); }
   Content AtAlloc(BufferId b) override { return Begin(b, DeviceAtAlloc(b)); }
 
-  Content HostAtStart(BufferId b, bool read_first, bool) {
+  Content HostAtStart(BufferId b, bool read_first) {
     const TensorId t = program_.buffers[b].tensor;
     if (t == kNoTensor || !versions_.ThereFromTheStart(t)) return {};
     if (!read_first && !step_.tensors[Index(t)].Traits().on_host) return {};
@@ -142,7 +139,7 @@ class StepContents : public Contents {
     if (!part.fault.empty()) return report_.Add("step", i, kNoBuffer, part.fault);
     for (const Operand& operand : operands) {
       const TensorId t = program_.buffers[operand.buffer].tensor;
-      if (t != kNoTensor && Listed(op.writes, t) && Writes(operand.access)) WritePart(i, kernel, operand, part);
+      if (t != kNoTensor && Contains(op.writes, t) && Writes(operand.access)) WritePart(i, kernel, operand, part);
     }
   }
 
@@ -178,13 +175,11 @@ class StepContents : public Contents {
   void CheckOperand(InstructionIndex i, const Kernel& kernel, const Operand& operand, bool part) {
     const BufferId b = operand.buffer;
     const Buffer& buffer = program_.buffers[b];
-    if (buffer.kind == BufferKind::kWorkspace) {
-      if (operand.access != Access::kWrite) report_.Add("step", i, b, "a workspace is written only");
-      return;
-    }
+    if (buffer.kind == BufferKind::kWorkspace && operand.access == Access::kWrite) return;
+    if (buffer.kind == BufferKind::kWorkspace) return report_.Add("step", i, b, "a workspace is written only");
     if (buffer.tensor == kNoTensor) return report_.Add("step", i, b, "it holds no tensor of the step");
-    const bool reads = Listed(step_.ops[Index(kernel.op)].reads, buffer.tensor);
-    const bool writes = Listed(step_.ops[Index(kernel.op)].writes, buffer.tensor);
+    const bool reads = Contains(step_.ops[Index(kernel.op)].reads, buffer.tensor);
+    const bool writes = Contains(step_.ops[Index(kernel.op)].writes, buffer.tensor);
     const bool adds = part && writes && program_.launches[kernel.launch].accumulate;
     const Access access = writes ? (reads || adds ? Access::kReadWrite : Access::kWrite) : Access::kRead;
     // A recomputation may find a result of its op in place, such as a dropout mask, and only read it.
@@ -250,7 +245,7 @@ class StepContents : public Contents {
       if (count != 1 && !(count == 0 && kernel.recomputation)) Miscounted(i, t, count);
     }
     for (const TensorId t : op.reads) {
-      if (!Listed(op.writes, t) && CountOperands(kernel, t) == 0) Miscounted(i, t, 0);
+      if (!Contains(op.writes, t) && CountOperands(kernel, t) == 0) Miscounted(i, t, 0);
     }
     if (!has_result && !op.writes.empty()) report_.Add("step", i, kNoBuffer, "it has no result of its op");
   }
@@ -270,18 +265,23 @@ class StepContents : public Contents {
     return Defined(b) && content_[b].version == versions_.Last(t);
   }
 
-  // What lives on the host between steps must be there, updated, at the end; ops in parts must be done.
+  // What lives on the host or the device between steps must be there, updated, at the end; ops in parts must be done.
   void AtEnd() override {
     const auto end = static_cast<InstructionIndex>(program_.code.size());
     for (const std::string& text : finished_.Unfinished()) report_.Add("step", end, kNoBuffer, text);
     for (TensorId t = 0; Index(t) < on_host_.size(); ++t) {
       const BufferId b = on_host_[Index(t)];
-      if (b == kNoBuffer || HoldsLast(b, t)) continue;
-      report_.Add("step", end, b, "its last version does not return to the host");
+      if (b != kNoBuffer && !HoldsLast(b, t))
+        report_.Add("step", end, b, "its last version does not return to the host");
+    }
+    for (const RestingTensor& tensor : resting_) {
+      if (HoldsLast(tensor.last, program_.buffers[tensor.last].tensor)) continue;
+      report_.Add("step", end, tensor.last, "it is freed last, and does not hold the last version");
     }
   }
 
   const TrainingStep& step_;
+  const std::vector<RestingTensor>& resting_;
   StepVersions versions_;
   std::vector<BufferId> on_host_;  // by tensor: the host buffer that holds it then
   std::vector<bool> placed_;       // by tensor: its first device buffer was seen
@@ -292,8 +292,9 @@ class StepContents : public Contents {
 
 }  // namespace
 
-void CheckStepContents(const Program& program, const TrainingStep& step, Report& report) {
-  StepContents(program, step, report).Run();
+void CheckStepContents(const Program& program, const TrainingStep& step, const std::vector<RestingTensor>& resting,
+                       Report& report) {
+  StepContents(program, step, resting, report).Run();
 }
 
 }  // namespace spillway::verifying

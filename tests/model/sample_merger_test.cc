@@ -79,6 +79,17 @@ TEST_CASE("each kind of operation has the whole limit") {
   CHECK(set.samples.size() <= 400);
 }
 
+TEST_CASE("a warning that not all operations are taken names the file in which their kind begins") {
+  TemporaryFolder folder("merger");
+  std::string text = kColumns;
+  for (int n = 1; n <= 500; ++n) text += fmt::format("Y,relu,forward,{},100,,7\n", n);
+  const std::vector<std::string> files = {folder.Write("first.csv", kColumns + RowsOf(1).front()),
+                                          folder.Write("second.csv", text)};
+  const SampleSet set = ReadSamples(files, {.kernels = 100});
+  REQUIRE(set.warnings.size() == 1);
+  CHECK_THAT(set.warnings[0], Contains("second.csv: warning: 500 rows of Y relu forward"));
+}
+
 TEST_CASE("operations that no hash tells apart all stay") {
   std::vector<std::string> rows;
   for (int k = 0; k < 300; ++k) rows.push_back(fmt::format("X,relu,forward,1,100,beside {},7\n", k));

@@ -94,7 +94,7 @@ TEST_CASE("certify: what does not fit is said of the batch parts that the plan h
   INFO(tight.out << tight.err);
   CHECK(tight.status == 3);
   CHECK(Contains(tight.out, "no plan of whole ops, in 8 batch parts, fits in an arena or a pool: "));
-  CHECK(Contains(tight.out, "relu_conv1_2:backward alone takes 3.57 GB with"));
+  CHECK(Contains(tight.out, "relu_conv1_2:backward alone takes 3.02 GB with"));  // without parameters
 }
 
 }  // namespace

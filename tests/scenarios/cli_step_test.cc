@@ -142,14 +142,17 @@ TEST_CASE("show step says whether it fits, and what binds") {
   INFO(shown.out << shown.err);
   REQUIRE(shown.status == 0);
   CHECK(Contains(shown.out, "peak with everything on the device: 1.30 GB at b11 (backward, in body.11)"));
-  CHECK(Contains(
-      shown.out,
-      "the least that any plan can need:   301 MB at b10 (backward, in body.10), whose operands alone take 300 MB"));
+  CHECK(Contains(shown.out,
+                 "the least that any plan with parameters and states on the device can need: 301 MB at b10 (backward, "
+                 "in body.10), whose operands alone take 300 MB"));
   CHECK(Contains(shown.out, "it fits as it is"));
-  CHECK(Contains(shown.out, "the largest batch there: 8 with everything on the device, at most 37 by any plan"));
+  CHECK(Contains(shown.out,
+                 "the largest batch there: 8 with everything on the device, at most 37 by any plan with parameters "
+                 "and states there"));
   CHECK(Contains(shown.out, "a smaller patch or batch"));
   CHECK(Contains(Spillway({"show", "step", four, "--memory", "1500MB"}).out, "it does not fit as it is; a plan may"));
-  CHECK(Contains(Spillway({"show", "step", four, "--memory", "1100MB"}).out, "no plan fits"));
+  CHECK(Contains(Spillway({"show", "step", four, "--memory", "1100MB"}).out,
+                 "no plan with parameters and states on the device fits"));
   CHECK(Contains(Spillway({"show", "step", four, four, "--memory", "4GB"}).err, "both recordings have batch 4"));
   CHECK(Spillway({"show", "strategy", "best", "--memory", "4GB"}).status == 2);
 }

@@ -1,146 +1,58 @@
 // Gaps that end in the next step: parameters and states that lie on the host between steps.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <functional>
 
 #include "sim/bounds/claimed_bound.h"
-#include "sim/evaluate/oracle.h"
 #include "sim/plan/carried.h"
-#include "sim/plan/runtime.h"
-#include "sim/planning/problem.h"
-#include "sim/program/layout/layout.h"
-#include "sim/program/lower/lower.h"
-#include "sim/verify/verify.h"
-#include "tests/sim/fake_run.h"
-#include "tests/step_builder.h"
+#include "tests/sim/resting_step.h"
 
 namespace spillway {
 namespace {
 
-// w: a parameter, c: one that nobody changes, v: a state. f0 writes a from w, f1 writes y from a and c; b1 writes g from y
-// and c, b0 writes dw from g and a, and reads y where it says so; u updates w and v. Tensors are units of memory, ops take
-// 1000 ns, copies 512.
-struct Small {
-  explicit Small(bool b0_reads_y = false) {
-    const auto tensor = [this](const char* name, TensorClass use) { return b.Tensor(name, use, kAllocationUnit); };
-    const TensorId w = tensor("w", TensorClass::kParameter), c = tensor("c", TensorClass::kParameter),
-                   v = tensor("v", TensorClass::kOptimizerState), a = tensor("a", TensorClass::kFeatureMap),
-                   y = tensor("y", TensorClass::kFeatureMap), g = tensor("g", TensorClass::kGradient),
-                   dw = tensor("dw", TensorClass::kParameterGradient);
-    b.Op("f0:forward", Pass::kForward, 1000, {w}, {a});
-    b.Op("f1:forward", Pass::kForward, 1000, {a, c}, {y});
-    b.Op("b1:backward", Pass::kBackward, 1000, {y, c}, {g});
-    b.Op("b0:backward", Pass::kBackward, 1000, b0_reads_y ? std::vector{g, a, y} : std::vector{g, a}, {dw});
-    b.Op("u:update", Pass::kUpdate, 1000, {w, dw, v}, {w, v});
-    step = b.Take();
-    plan.network = step.network;
-    plan.batch = step.batch;
-    plan.runtime = RuntimeByName("arena");
-  }
-  Small(const Small&) = delete;
-  static constexpr TensorId kW = 0, kC = 1, kV = 2, kA = 3, kY = 4;
-  static constexpr OpId kF0 = 0, kF1 = 1, kB1 = 2, kB0 = 3, kU = 4;
-
-  GapDecision& Next(TensorId tensor, OpId after, OpId in_at) {
-    GapDecision gap{.tensor = tensor, .after = after, .before = kNextStep, .reason = ""};
-    gap.out_after = after;
-    gap.in_at = in_at;
-    plan.gaps.push_back(gap);
-    return plan.gaps.back();
-  }
-  Evaluation In(int units) const {
-    REQUIRE(CheckPlan(plan, step) == std::vector<std::string>{});
-    const Problem problem{.step = &step,
-                          .costs = &costs,
-                          .capacity = units * kAllocationUnit,
-                          .use_runtime = true,
-                          .runtime = plan.runtime};
-    return Evaluate(plan, problem);
-  }
-  Nanos TimeIn(int units) const {
-    const Evaluation e = In(units);
-    INFO(e.reason);
-    REQUIRE(e.feasible);
-    CHECK(e.bounds.Best() <= e.step_time);
-    CHECK(e.widest.Best() <= e.step_time);
-    CHECK(Says(FakeRun(e.program, &step, {}, {.iterations = 3, .debug = true})) == "");
-    return e.step_time;
-  }
-  Program Lowered() const {
-    REQUIRE(CheckPlan(plan, step) == std::vector<std::string>{});
-    Program program = Lower(plan, StepTables(step, costs), 0).program;
-    if (program.memory == ProgramMemory::kArena) PlaceBuffers(program);
-    return program;
-  }
-  // Kernels and copies of the device, in list order: recomputations as r, copies as out and in, with what is live.
-  std::string Order() const {
-    const Program program = Lowered();
-    CHECK(Verify(program, &step).empty());
-    std::string text;
-    int live = 0;
-    for (const Instruction& in : program.code) {
-      live += in.opcode == Opcode::kAlloc ? 1 : in.opcode == Opcode::kFree ? -1 : 0;
-      if (in.opcode == Opcode::kCopy) {
-        text += program.copies[in.arg].direction == Direction::kDeviceToHost ? " out" : " in";
-      }
-      if (in.opcode != Opcode::kKernel) continue;
-      const Kernel& kernel = program.kernels[in.arg];
-      text += (kernel.recomputation ? " r" : " ") + step.ops[Index(kernel.op)].name.substr(0, 2);
-      text.erase(text.find_last_not_of(':') + 1);
-      text += fmt::format(":{}", live);
-    }
-    return text.substr(1);
-  }
-
-  HandStep b;
-  TrainingStep step;
-  Machine machine = HandMachine();
-  CostModel costs{machine};
-  Plan plan;
-};
-
 TEST_CASE("what outlives the step leaves after its last use and comes back for its first one") {
-  Small s;
+  RestingStep s;
   SECTION("kept throughout") { CHECK(s.Order() == "f0:4 f1:5 b1:6 b0:6 u:4"); }
   SECTION("a state, for the update alone") {
-    s.Next(Small::kV, Small::kU, Small::kU);
+    s.Next(RestingStep::kV, RestingStep::kU, RestingStep::kU);
     CHECK(s.Order() == "f0:3 f1:4 b1:5 b0:5 in u:4 out");
   }
   SECTION("a parameter that nobody changes is not copied out") {
-    s.Next(Small::kC, Small::kB1, Small::kF1);
+    s.Next(RestingStep::kC, RestingStep::kB1, RestingStep::kF1);
     CHECK(s.Order() == "f0:3 in f1:5 b1:6 b0:5 u:3");
   }
   SECTION("the copy in is issued where the plan says") {
-    s.Next(Small::kC, Small::kB1, Small::kF0);
+    s.Next(RestingStep::kC, RestingStep::kB1, RestingStep::kF0);
     CHECK(s.Order() == "in f0:4 f1:5 b1:6 b0:5 u:3");
   }
   SECTION("it stays for a while") {
-    s.Next(Small::kC, Small::kB1, Small::kF1).leaves_after = Small::kB0;
+    s.Next(RestingStep::kC, RestingStep::kB1, RestingStep::kF1).leaves_after = RestingStep::kB0;
     CHECK(s.Order() == "f0:3 in f1:5 b1:6 b0:6 u:3");
   }
   SECTION("a parameter from its first use to its last one") {
-    s.Next(Small::kW, Small::kU, Small::kF0);
+    s.Next(RestingStep::kW, RestingStep::kU, RestingStep::kF0);
     CHECK(s.Order() == "in f0:4 f1:5 b1:6 b0:6 u:4 out");
   }
 }
 
 TEST_CASE("a recomputation behind the last use copies the parameter in for itself") {
-  Small s(true);
-  s.plan.gaps = {
-      {.tensor = Small::kY, .after = Small::kB1, .before = Small::kB0, .action = GapAction::kRecompute, .reason = ""}};
-  s.Next(Small::kC, Small::kB1, Small::kF1);
+  RestingStep s(true);
+  s.plan.gaps = {{.tensor = RestingStep::kY,
+                  .after = RestingStep::kB1,
+                  .before = RestingStep::kB0,
+                  .action = GapAction::kRecompute,
+                  .reason = ""}};
+  s.Next(RestingStep::kC, RestingStep::kB1, RestingStep::kF1);
   CHECK(s.Order() == "f0:3 in f1:5 b1:6 in rf1:6 b0:6 u:3");
 }
 
 // compute   f0 |1000 f1 |2000 b1 |3000 b0 |4000           u
 // of v      in 6 units: in 0 to 512, out 5000 to 5512; in 5: in 4000 to 4512, at addresses of a or g, out 5512 to 6024
 TEST_CASE("a step takes as long as its copies let it") {
-  Small s;
+  RestingStep s;
   CHECK(s.TimeIn(6) == 5000);
   CHECK_FALSE(s.In(5).feasible);
-  s.Next(Small::kV, Small::kU, Small::kF0);
+  s.Next(RestingStep::kV, RestingStep::kU, RestingStep::kF0);
   CHECK(s.TimeIn(6) == 5512);
   CHECK(s.TimeIn(5) == 6024);
   CHECK_FALSE(s.In(4).feasible);
@@ -148,15 +60,15 @@ TEST_CASE("a step takes as long as its copies let it") {
 
 // In two units less than a step in core: both parameters and the state are away, the maps are swapped.
 TEST_CASE("working sets do not count what is away") {
-  Small s;
+  RestingStep s;
   CHECK(s.In(3).reason.starts_with("working_set: "));
-  s.Next(Small::kV, Small::kU, Small::kU);
-  s.Next(Small::kC, Small::kB1, Small::kF1);
-  s.plan.gaps.push_back({.tensor = Small::kA,
-                         .after = Small::kF1,
-                         .before = Small::kB0,
-                         .out_after = Small::kF0,
-                         .in_at = Small::kB0,
+  s.Next(RestingStep::kV, RestingStep::kU, RestingStep::kU);
+  s.Next(RestingStep::kC, RestingStep::kB1, RestingStep::kF1);
+  s.plan.gaps.push_back({.tensor = RestingStep::kA,
+                         .after = RestingStep::kF1,
+                         .before = RestingStep::kB0,
+                         .out_after = RestingStep::kF0,
+                         .in_at = RestingStep::kB0,
                          .reason = ""});
   const Evaluation e = s.In(4);
   INFO(e.reason);
@@ -166,39 +78,39 @@ TEST_CASE("working sets do not count what is away") {
 }
 
 TEST_CASE("what a gap to the next step may not say") {
-  Small s;
+  RestingStep s;
   const auto complaint = [&s](const std::function<void(GapDecision&)>& change) {
     s.plan.gaps.clear();
-    change(s.Next(Small::kW, Small::kU, Small::kF0));
+    change(s.Next(RestingStep::kW, RestingStep::kU, RestingStep::kF0));
     const std::vector<std::string> mistakes = CheckPlan(s.plan, s.step);
     const std::string head = "gaps[0]: tensor '";
     if (mistakes.empty() || !mistakes.front().starts_with(head)) return std::string();
     return mistakes.front().substr(mistakes.front().find(": ", head.size()) + 2);
   };
   CHECK(complaint([](GapDecision&) {}).empty());
-  CHECK(complaint([](GapDecision& gap) { gap.tensor = Small::kA; }) ==
+  CHECK(complaint([](GapDecision& gap) { gap.tensor = RestingStep::kA; }) ==
         "it is feature_map, and only parameters and states stay on the device from step to step");
-  CHECK(complaint([](GapDecision& gap) { gap.after = Small::kF0; }) ==
+  CHECK(complaint([](GapDecision& gap) { gap.after = RestingStep::kF0; }) ==
         "expected after: 'u:update', its last use, found 'f0:forward'");
   CHECK(complaint([](GapDecision& gap) { gap.action = GapAction::kRecompute; }) ==
         "expected action: swap, as nothing computes it again");
-  CHECK(complaint([](GapDecision& gap) { gap.out_after = Small::kB0; }) ==
+  CHECK(complaint([](GapDecision& gap) { gap.out_after = RestingStep::kB0; }) ==
         "expected out_after from its last writer, 'u:update', to where it leaves, 'u:update', found 'b0:backward'");
-  CHECK(complaint([](GapDecision& gap) { gap.in_at = Small::kF1; }) ==
+  CHECK(complaint([](GapDecision& gap) { gap.in_at = RestingStep::kF1; }) ==
         "expected in_at from the first op to its first use, 'f0:forward', found 'f1:forward'");
-  CHECK(complaint([](GapDecision& gap) { gap.leaves_after = Small::kB0; }) ==
+  CHECK(complaint([](GapDecision& gap) { gap.leaves_after = RestingStep::kB0; }) ==
         "expected leaves_after at its last use, 'u:update', or behind it, found 'b0:backward'");
   CHECK(complaint([](GapDecision& gap) { gap.keep_result = false; }) ==
         "keep_result and keep_passed belong to recompute");
   CHECK(complaint([](GapDecision& gap) { gap.samples = {0, 1}; }) == "samples have no meaning there");
   CHECK(complaint([](GapDecision& gap) {
-          gap.tensor = Small::kC;
-          gap.after = Small::kB1;
-          gap.out_after = Small::kF1;
+          gap.tensor = RestingStep::kC;
+          gap.after = RestingStep::kB1;
+          gap.out_after = RestingStep::kF1;
         }) == "no op writes it, so that it is not copied out: expected no out_after, found 'f1:forward'");
   s.plan.gaps.clear();
-  s.Next(Small::kW, Small::kU, Small::kF0);
-  s.Next(Small::kW, Small::kU, Small::kF0);
+  s.Next(RestingStep::kW, RestingStep::kU, RestingStep::kF0);
+  s.Next(RestingStep::kW, RestingStep::kU, RestingStep::kF0);
   CHECK(CheckPlan(s.plan, s.step) ==
         std::vector<std::string>{"gaps[1]: a second decision on the gap of tensor 'w' behind its last use"});
 }
@@ -218,10 +130,10 @@ TEST_CASE("what is written before it is read does not come from the step before"
 }
 
 TEST_CASE("a gap to the next step is a line of the plan file") {
-  Small s;
-  s.Next(Small::kW, Small::kU, Small::kF0);
-  s.Next(Small::kV, Small::kU, Small::kF1);
-  s.Next(Small::kC, Small::kB1, Small::kF1).leaves_after = Small::kB0;
+  RestingStep s;
+  s.Next(RestingStep::kW, RestingStep::kU, RestingStep::kF0);
+  s.Next(RestingStep::kV, RestingStep::kU, RestingStep::kF1);
+  s.Next(RestingStep::kC, RestingStep::kB1, RestingStep::kF1).leaves_after = RestingStep::kB0;
   const std::string text = PlanToYaml(s.plan, s.step);
   CHECK(text.find("{tensor: w, action: swap, after: \"u:update\", before: next_step}") != std::string::npos);
   CHECK(text.find("{tensor: v, action: swap, after: \"u:update\", before: next_step, in_at: \"f1:forward\"}") !=
@@ -231,8 +143,8 @@ TEST_CASE("a gap to the next step is a line of the plan file") {
 }
 
 TEST_CASE("a framework cannot keep what it trains on the host between steps") {
-  Small s;
-  s.Next(Small::kW, Small::kU, Small::kF0);
+  RestingStep s;
+  s.Next(RestingStep::kW, RestingStep::kU, RestingStep::kF0);
   for (const CarriedGaps gaps : {CarriedGaps::kAll, CarriedGaps::kSaved}) {
     CHECK(NotCarried(gaps, s.plan, s.step) == "'w' lies on the host between steps");
   }
@@ -240,9 +152,9 @@ TEST_CASE("a framework cannot keep what it trains on the host between steps") {
 }
 
 TEST_CASE("bounds of plans with gaps to the next step are of a scope of their own") {
-  Small s;
+  RestingStep s;
   CHECK_FALSE(ScopeOf(s.plan).states_leave);
-  s.Next(Small::kV, Small::kU, Small::kF0);
+  s.Next(RestingStep::kV, RestingStep::kU, RestingStep::kF0);
   const Evaluation e = s.In(6);
   CHECK(e.scope.states_leave);
   CHECK(e.scope.Text() ==
@@ -254,8 +166,8 @@ TEST_CASE("bounds of plans with gaps to the next step are of a scope of their ow
 
 // Without its copy in, a value would have to lie on the device since the step before, where others have lain meanwhile.
 TEST_CASE("bytes that hold a value between steps are nobody else's") {
-  Small s;
-  s.Next(Small::kV, Small::kU, Small::kU);
+  RestingStep s;
+  s.Next(RestingStep::kV, RestingStep::kU, RestingStep::kU);
   const auto without_copy_in = [](Program program) {
     const auto copy_in = [&](const Instruction& in) {
       return in.opcode == Opcode::kCopy && program.copies[in.arg].direction == Direction::kHostToDevice;
@@ -272,7 +184,7 @@ TEST_CASE("bytes that hold a value between steps are nobody else's") {
     CHECK(first(program, 0).starts_with("clause 10, "));
     CHECK(FakeRun(program, &s.step).failure.has_value());
     for (Buffer& buffer : program.buffers) {  // at an address of its own it may
-      if (buffer.tensor == Small::kV) buffer.offset = buffer.kind == BufferKind::kTensor ? kMB : buffer.offset;
+      if (buffer.tensor == RestingStep::kV) buffer.offset = buffer.kind == BufferKind::kTensor ? kMB : buffer.offset;
     }
     CHECK(first(program, 0).empty());
     CHECK(Says(FakeRun(program, &s.step, {}, {.iterations = 2, .debug = true})) == "");

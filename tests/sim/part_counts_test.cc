@@ -114,6 +114,18 @@ TEST_CASE("one number that the user states is the only one tried") {
   CHECK_FALSE(counts.Next().has_value());
 }
 
+TEST_CASE("a number that was not judged is neither preferred nor said to fit") {
+  PartCounts counts({1, 2, 4}, 4);
+  counts.Tried(1, std::nullopt);
+  counts.Tried(2, PartCounts::kNotJudged);
+  counts.Tried(4, 100);
+  CHECK(counts.Next() == 3);  // beside the fastest, which is 4
+  counts.Tried(3, 100);
+  CHECK_FALSE(counts.Next().has_value());
+  CHECK(counts.Fitting() == std::vector<std::int64_t>{3, 4});
+  CHECK(counts.NotFitting() == std::vector<std::int64_t>{1});
+}
+
 // What fits at a batch fits at one less in as many parts, which are no larger. Laws of kernels are not quite monotone.
 TEST_CASE("one sample less never makes a step in parts longer by more than kernels of odd sizes are slower") {
   const Machine machine = LoadMachine("a100-pcie4");

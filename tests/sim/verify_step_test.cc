@@ -38,9 +38,12 @@ TEST_CASE("the small programs compute their step") {
 TEST_CASE("step: every op once, in order") {
   const Program safe = RecomputeProgram();
   // Without the update, w and m stay as they are: nothing else is wrong.
-  CHECK(Broken(safe, [](Program& p) {
-          p.code.erase(p.code.begin() + static_cast<std::ptrdiff_t>(At(p, SmallStep::update)));
-        }) == "step: update never runs\n");
+  CHECK(Broken(
+            safe,
+            [](Program& p) { p.code.erase(p.code.begin() + static_cast<std::ptrdiff_t>(At(p, SmallStep::update))); }) ==
+        "step, buffer 2 of w: it is freed last, and does not hold the last version\n"
+        "step, buffer 3 of m: it is freed last, and does not hold the last version\n"
+        "step: update never runs\n");
   CHECK_THAT(Broken(safe,
                     [](Program& p) {
                       const auto at = static_cast<std::ptrdiff_t>(At(p, SmallStep::loss));

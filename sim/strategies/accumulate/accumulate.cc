@@ -3,7 +3,7 @@
 //
 // In how many parts is tried out: fewer parts have larger, more efficient kernels and fewer launches, more parts need less
 // memory, and what is left over may pay for faster algorithms. The numbers of part_counts.h are judged by evaluate(); those
-// are left out whose kernels alone take longer than the fastest step found. Where parts are not equal, the smaller ones
+// are left out whose kernels alone take no less than the fastest step found. Where parts are not equal, the smaller ones
 // have a plan of their own.
 #include "model/step/accumulate.h"
 
@@ -69,8 +69,8 @@ class Accumulator {
     return alone ? std::vector<std::int64_t>{1} : PartsOf(problem_.step->batch, kMostParts);
   }
 
-  // The time of the step in so many parts, or what its kernels take where that is no less than the fastest step's;
-  // nullopt: it does not fit.
+  // The time of the step in so many parts; nullopt: it does not fit. Where its kernels alone take no less than the fastest
+  // step found it is not judged.
   std::optional<Nanos> Try(std::int64_t parts) {
     tried_.reset();
     if (parts == 1) {
@@ -79,7 +79,7 @@ class Accumulator {
     }
     const StepsInParts::InParts& in = problem_.in_parts->In(parts);
     if (best_ && beneath_.scope.LeavesNoChoice()) {
-      if (const Nanos kernels = KernelTime(in.all.step); kernels >= best_time_) return kernels;
+      if (KernelTime(in.all.step) >= best_time_) return PartCounts::kNotJudged;
     }
     const bool moves = Judge(parts, in.part, &in, problem_.capacity);
     if (moves) Judge(parts, in.part, &in, problem_.capacity - SumsBytes(in.part));

@@ -47,7 +47,7 @@ std::optional<std::int64_t> PartCounts::Next() const {
 std::vector<std::int64_t> PartCounts::Of(bool fitting) const {
   std::vector<std::int64_t> counts;
   for (const auto& [parts, time] : tried_) {
-    if (time.has_value() == fitting) counts.push_back(parts);
+    if (time.has_value() == fitting && time != kNotJudged) counts.push_back(parts);
   }
   return counts;
 }

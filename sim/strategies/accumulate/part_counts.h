@@ -10,6 +10,7 @@
 #define SPILLWAY_SIM_STRATEGIES_ACCUMULATE_PART_COUNTS_H_
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <optional>
 #include <vector>
@@ -24,9 +25,10 @@ class PartCounts {
   PartCounts(std::vector<std::int64_t> first, std::int64_t most);
   // The number to try next; nullopt: no other one is worth it.
   std::optional<std::int64_t> Next() const;
-  // The time of a step in so many parts, or a bound of it that is above the fastest; nullopt: it does not fit.
+  static constexpr Nanos kNotJudged = std::numeric_limits<Nanos>::max();  // of a step that cannot be the fastest
+  // The time of a step in so many parts; nullopt: it does not fit.
   void Tried(std::int64_t parts, std::optional<Nanos> time) { tried_[parts] = time; }
-  std::vector<std::int64_t> Fitting() const { return Of(true); }
+  std::vector<std::int64_t> Fitting() const { return Of(true); }  // of those judged
   std::vector<std::int64_t> NotFitting() const { return Of(false); }
 
  private:
