@@ -20,12 +20,15 @@ void Backward(StepWriter& b) {
 
 }  // namespace
 
-const LayerKind kCastLayer{
-    .name = "cast",
-    .description = "another type for the same numbers, which autocast inserts",
-    .infer = SameShape,
-    .forward = Forward,
-    .backward = Backward,
-};
+const LayerKind& CastLayer() {
+  static constexpr LayerKind kKind{
+      .name = "cast",
+      .description = "another type for the same numbers, which autocast inserts",
+      .infer = SameShape,
+      .forward = Forward,
+      .backward = Backward,
+  };
+  return kKind;
+}
 
 }  // namespace spillway

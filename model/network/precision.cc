@@ -54,7 +54,7 @@ class Autocast {
     std::string name = reader.name + ".cast";
     for (int k = 2; !names_.insert(name).second; ++k) name = reader.name + ".cast" + std::to_string(k);
     layers_.push_back({.name = std::move(name),
-                       .kind = &kCastLayer,
+                       .kind = &CastLayer(),
                        .attributes = {},
                        .inputs = {from},
                        .tied = kNotTied,

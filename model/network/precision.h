@@ -20,7 +20,7 @@
 
 namespace spillway {
 
-extern const LayerKind kCastLayer;  // model/layers/cast.cc; not in the table, since nobody writes it
+const LayerKind& CastLayer();  // model/layers/cast.cc; not in the table, since no file may name it
 
 struct Precision {
   const char* name = "";  // "fp32", "tf32", "amp-fp16", "amp-bf16", "bf16"
