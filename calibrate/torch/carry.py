@@ -237,10 +237,7 @@ class Carrier(Following):
             buffer.let_go()
 
     def _again(self, call):
-        """The call's results come back together: all of them are wanted before the first is made.
-
-        What died may still be read by a later call that runs again, and is made for it; not where its sources have changed.
-        """
+        """The call's results come back together: all are wanted before the first is made. What died may be read by a later one."""
         wanted = []
         for name, _ in call.results:
             buffer = self.names.get(self.plan.root[name])
