@@ -6,7 +6,7 @@ import torch
 from torch.utils._pytree import tree_flatten, tree_map
 
 from calls import arguments_of, tensors_in, written_by
-from fresh import faults
+from fresh import MAPPED, faults
 from mistakes import RecordError
 from versions import storage_of
 from work import moved_bytes
@@ -116,8 +116,9 @@ class Alone:
         seconds = sum(size * self.seconds_at(distance) for size, distance in touched) / total if total else self.seconds_at(0)
         return round(1e9 * (seconds if self.failed else seconds + self.inside + first_touch))
 
-    def bytes_of_results(self):
-        return sum(self._sizes)
+    def fresh_bytes_of_results(self):
+        """Of those that the system maps anew each time: the others come back to the heap, and do not fault again."""
+        return sum(size for size in self._sizes if size > MAPPED)
 
     def takes_sizes(self, result, operands):
         """Of the results that have storages of their own."""
@@ -175,6 +176,6 @@ class Prepared:
     def tell(self, distance, memory):
         """Gives what was measured to its Alone, first touches apart."""
         first = [count * memory.of_fault for count in self.faults]
-        of_results = self.alone.bytes_of_results() * memory.of_byte
+        of_results = self.alone.fresh_bytes_of_results() * memory.of_byte
         self.alone.inside = max(0.0, min(first) - of_results)
         self.alone.knows(distance, statistics.median(max(1e-9, all_of_it - part) for all_of_it, part in zip(self.times, first)))

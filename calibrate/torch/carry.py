@@ -228,7 +228,7 @@ class Carrier(Following):
         if kind == "out":
             self.store.out(buffer)
         elif kind == "in":
-            if buffer.away:
+            if buffer.missed():
                 self.store.bring(buffer, True)
         elif kind == "leave":
             self.store.leave(buffer)
@@ -237,17 +237,20 @@ class Carrier(Following):
             buffer.let_go()
 
     def _again(self, call):
-        """The call's results come back together: all of them are wanted before the first is made."""
+        """The call's results come back together: all are wanted before the first is made. What died may be read by a later one."""
         wanted = []
         for name, _ in call.results:
             buffer = self.names.get(self.plan.root[name])
-            if buffer is not None and not buffer.outer and buffer.storage() is None and (buffer.away or buffer.makers):
-                wanted.append((buffer, name))
+            if buffer is None or buffer.outer or buffer.storage() is not None:
+                continue
+            stage = dict(buffer.stages).get(name, 1)
+            if buffer.missed() or self.store.can_make(buffer, stage):
+                wanted.append((buffer, stage))
                 buffer.pinned = True
-        for buffer, name in wanted:
+        for buffer, stage in wanted:
             if buffer.storage() is None:
                 self.account.again += 1
-                self.store.make_up_to(buffer, dict(buffer.stages).get(name, 1))
+                self.store.make_up_to(buffer, stage)
 
     # What autograd saves.
 

@@ -64,6 +64,17 @@ class Again:
         else:
             self.bring(buffer, True)
 
+    def can_make(self, buffer, stage):
+        """Whether `make_up_to` would give the bytes of a buffer that died, of which nothing is anchored."""
+        stage = stage if stage < len(buffer.makers) else None
+        for made in self._missing(buffer, stage):
+            if not made.makers or (made.partial is None and made.makers[0][1] is None):
+                return False
+            for call, _ in made.to_run(stage if made is buffer else None):
+                if not call.again or not all(operand.buffer is made or operand.same() for operand in call.operands):
+                    return False
+        return True
+
     def _run_again(self, buffer, stage=None):
         """Everything that is missing is made in the order in which it was made first; what nobody wants goes again."""
         missing = self._missing(buffer, stage)
@@ -73,7 +84,8 @@ class Again:
             readers[id(operand)] = readers.get(id(operand), 0) + 1
         scratch = {}
         for made in missing:
-            if made.storage() is None and id(made) not in scratch:
+            read = made is buffer or readers.get(id(made))  # else a call that ran early has made it for itself
+            if read and made.storage() is None and id(made) not in scratch:
                 scratch[id(made)] = self._make(made, scratch, stage if made is buffer else None)
             for operand in sources[id(made)]:
                 readers[id(operand)] -= 1

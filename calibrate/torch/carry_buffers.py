@@ -46,6 +46,10 @@ class Buffer:
     def wanted(self):
         return self.tickets > 0 or self.pinned
 
+    def missed(self):
+        """Whether it is away and somebody may ask for it: a ticket, or the user's own variable, which is empty."""
+        return self.away and (self.tickets > 0 or (self.emptied is not None and not self.emptied.expired()))
+
     def let_go(self):
         """Without tickets and without the plan nothing holds the buffer; other references may hold its storage."""
         if self.wanted():
@@ -58,7 +62,7 @@ class Buffer:
         self.hold = self.partial = None
         if self.away and self.emptied is not None and not self.emptied.expired():
             return  # the user's own variable is empty until somebody reads it
-        self.host = None
+        self.host, self.away = None, False  # it died: nothing brings it back
         self.anchors = ()
 
 

@@ -55,7 +55,7 @@ def pinned_at(plan, clock):
     for actions in plan.before[:clock + 1]:
         for kind, target in actions:
             if kind == "again":
-                pinned.update(name if of is None else of for name, of in plan.calls[plan.index[target]].results)
+                pinned.update(plan.root[name] for name, _ in plan.calls[plan.index[target]].results)
             elif kind == "in":
                 pinned.add(target)
             elif kind != "out":
@@ -84,8 +84,8 @@ def away_at(plan, clock):
             elif kind == "leave":
                 away[target] = target in copied
             elif kind == "again":
-                for name, of in plan.calls[plan.index[target]].results:
-                    away.pop(name if of is None else of, None)
+                for name, _ in plan.calls[plan.index[target]].results:
+                    away.pop(plan.root[name], None)
             else:
                 away.pop(target, None)
     return away

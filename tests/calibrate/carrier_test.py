@@ -16,6 +16,7 @@ import spillway_torch
 import torch_cases
 from carrier_behind import BEHIND
 from carrier_deviations import deviations_compute_the_same
+from carrier_died import DIED
 from carrier_hand import HAND
 from carrier_hand import plan_of as hand_plan
 from carrier_hand import trained as hand_trained
@@ -528,7 +529,7 @@ def the_cost_of_a_call_is_measured_and_planned_with(plans):
     assert "carry out no plan: the step fits as it is" in done.stderr and "1.00 ms a call" in done.stderr, done.stderr
 
 
-ALL = TESTS + TOLD + BEHIND + ([] if LEAN else ORDER + [deviations_compute_the_same])
+ALL = TESTS + TOLD + BEHIND + DIED + ([] if LEAN else ORDER + [deviations_compute_the_same])
 
 
 def main():

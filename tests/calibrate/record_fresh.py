@@ -18,14 +18,21 @@ def first_touches_of_a_node():
 
 
 def first_touches_are_apart_from_a_calls_time():
-    alone = spillway_torch.Alone(None)
-    alone.takes_sizes(torch.zeros(4), set())
-    memory = types.SimpleNamespace(of_fault=0.5, of_byte=0.03125)
-    told = types.SimpleNamespace(alone=alone, times=[4.0, 3.0, 2.5], faults=[2, 4, 2])
-    spillway_torch.Prepared.tell(told, 1 << 20, memory)
-    expect(alone.seconds_at(1 << 20) == 1.5, "a median without faults: %s" % alone.seconds_at(1 << 20))
-    expect(alone.inside == 0.5, "two faults, and sixteen bytes of the result: %s" % alone.inside)
+    mega = 1 << 20
+    memory = types.SimpleNamespace(of_fault=0.5, of_byte=0.5 / (64 * mega))
+
+    def told(*sizes):
+        alone = spillway_torch.Alone(None)
+        alone.takes_sizes([torch.empty(size, dtype=torch.uint8) for size in sizes], set())
+        told = types.SimpleNamespace(alone=alone, times=[4.0, 3.0, 2.5], faults=[2, 4, 2])
+        spillway_torch.Prepared.tell(told, mega, memory)
+        return alone
+
+    alone = told(64 * mega, 20 * mega)
+    expect(alone.seconds_at(mega) == 1.5, "a median without faults: %s" % alone.seconds_at(mega))
+    expect(alone.inside == 0.5, "two faults less those of the result that is mapped anew: %s" % alone.inside)
     expect(alone.ns([], 0.25) == 2250000000, "a call's time, that of its own memory, that of its results")
+    expect(told(32 * mega, 20 * mega).inside == 1.0, "results that come back to the heap do not fault")
 
 
 def a_first_touch_is_measured():
