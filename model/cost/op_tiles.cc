@@ -1,6 +1,7 @@
 #include "model/cost/op_tiles.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include "hw/text/lists.h"
 
@@ -96,16 +97,33 @@ Box ParameterBox(const Launch& whole, const Tensor& tensor, const OpTile& tile) 
   return WithChannels(WithRange(all, kBatchAxis, tile.out_channels.begin, tile.out_channels.end), tile.in_channels);
 }
 
-// Windows with holes: row by row.
+// Windows with holes: the rows that each element of the window reads are a stride apart, so that those of one remainder
+// are a range.
 std::int64_t DilatedRowsRead(const OpShape& s) {
-  std::vector<bool> read(static_cast<std::size_t>(s.in.h), false);
-  for (std::int64_t out = 0; out < s.out.h; ++out) {
-    for (std::int64_t tap = 0; tap < s.window[kHeight]; ++tap) {
-      const std::int64_t row = out * s.stride[kHeight] - s.pad[kHeight].begin + tap * s.dilation[kHeight];
-      if (row >= 0 && row < s.in.h) read[static_cast<std::size_t>(row)] = true;
+  struct Range {
+    std::int64_t remainder, first, last;  // rows remainder + stride * [first, last]
+  };
+  const std::int64_t stride = s.stride[kHeight];
+  std::vector<Range> ranges;
+  for (std::int64_t tap = 0; tap < s.window[kHeight]; ++tap) {
+    const std::int64_t at = tap * s.dilation[kHeight] - s.pad[kHeight].begin;
+    const std::int64_t remainder = ((at % stride) + stride) % stride, shift = (at - remainder) / stride;
+    const std::int64_t first = std::max<std::int64_t>(0, shift);
+    const std::int64_t last = std::min(shift + s.out.h - 1, (s.in.h - 1 - remainder) / stride);
+    if (remainder < s.in.h && first <= last) ranges.push_back({remainder, first, last});
+  }
+  std::sort(ranges.begin(), ranges.end(), [](const Range& a, const Range& b) {
+    return std::tie(a.remainder, a.first) < std::tie(b.remainder, b.first);
+  });
+  std::int64_t rows = 0;
+  for (std::size_t k = 0, begin = 0; k < ranges.size(); k = begin) {
+    std::int64_t end = -1;
+    for (; begin < ranges.size() && ranges[begin].remainder == ranges[k].remainder; ++begin) {
+      rows += std::max<std::int64_t>(0, ranges[begin].last - std::max(end, ranges[begin].first - 1));
+      end = std::max(end, ranges[begin].last);
     }
   }
-  return std::count(read.begin(), read.end(), true);
+  return rows;
 }
 
 }  // namespace

@@ -28,6 +28,7 @@ const LayerKind kConvolutionLayer{
     .keys = kOutKey | kWindowKey | kStrideKey | kDilationKey | kPadKey | kPadAfterKey | kGroupsKey | kBiasKey,
     .required = kOutKey | kWindowKey,
     .autocast = AutocastTo::kNarrow,
+    .shares_weight = true,
     .infer = Infer,
     .parameters = Parameters,
     .forward = Forward,

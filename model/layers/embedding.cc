@@ -44,6 +44,7 @@ const LayerKind kEmbeddingLayer{
     .description = "features of tokens, from a table with a row for each number of the vocabulary",
     .keys = kOutKey | kVocabularyKey | kRowKey,
     .required = kOutKey | kVocabularyKey,
+    .shares_weight = true,
     .reads_tokens = true,
     .infer = Infer,
     .parameters = Parameters,

@@ -29,6 +29,7 @@ const LayerKind kLinearLayer{
     .keys = kOutKey | kBiasKey | kPointwiseKey | kFirstKey | kTiedKey,
     .required = kOutKey,
     .autocast = AutocastTo::kNarrow,
+    .shares_weight = true,
     .infer = Infer,
     .parameters = Parameters,
     .forward = Forward,

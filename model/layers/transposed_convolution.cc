@@ -52,6 +52,7 @@ const LayerKind kTransposedConvolutionLayer{
     .keys = kOutKey | kWindowKey | kStrideKey | kPadKey | kOutputPadKey | kGroupsKey | kBiasKey,
     .required = kOutKey | kWindowKey,
     .autocast = AutocastTo::kNarrow,
+    .shares_weight = true,
     .infer = Infer,
     .parameters = Parameters,
     .forward = Forward,

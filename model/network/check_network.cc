@@ -164,8 +164,8 @@ class Checker {
     const Layer& owner = network_->layers[static_cast<std::size_t>(layer.tied)];
     if (!known_[static_cast<std::size_t>(layer.tied)]) return "";
     const std::vector<ParameterShape> of_owner = LayerParameters(*network_, owner);
-    if (of_owner.empty() || owner.tied != kNotTied) {
-      return "layer '" + owner.name + "' has no weight of its own to share";
+    if (of_owner.empty() || owner.tied != kNotTied || !owner.kind->shares_weight) {
+      return "layer '" + owner.name + "' has no weight of its own to share (kind " + owner.kind->name + ")";
     }
     const Shape there = of_owner.front().shape;
     const Shape wanted = layer.kind->parameters(layer.attributes, network_->InputShape(layer, 0)).front().shape;

@@ -72,7 +72,8 @@ struct LayerKind {
   bool backward_reads_result = false;
   bool loss = false;  // no layer reads it; has no output gradient
   AutocastTo autocast = AutocastTo::kInput;
-  bool converts = false;  // its kernels read narrower inputs as they are, and save them so
+  bool shares_weight = false;  // its op adds to the gradient that another layer gave its first parameter (Layer::tied)
+  bool converts = false;       // its kernels read narrower inputs as they are, and save them so
 
   bool reads_tokens = false;  // its input is the network's, of tokens; no other kind takes those
 

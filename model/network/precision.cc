@@ -19,9 +19,11 @@ class Autocast {
   void Run() {
     for (Layer& layer : network_.layers) {
       const DataType type = ComputedIn(layer);
-      for (LayerId& input : layer.inputs) {
-        input = input == kNetworkInput ? input : ids_[static_cast<std::size_t>(input)];
-        if (!layer.kind->converts && TypeOfValue(input) != type) input = Cast(input, layer, type);
+      for (std::size_t k = 0; k < layer.inputs.size(); ++k) {
+        LayerId& input = layer.inputs[k];
+        input = Here(input);
+        const bool reads = k < DataInputs(layer) && !layer.kind->converts;
+        if (reads && TypeOfValue(input) != type) input = Cast(input, layer, type);
       }
       if (layer.tied != kNotTied) layer.tied = ids_[static_cast<std::size_t>(layer.tied)];
       layer.type = type;
@@ -32,6 +34,10 @@ class Autocast {
   }
 
  private:
+  // A layer by its id before, or the network's input.
+  LayerId Here(LayerId id) const { return id == kNetworkInput ? id : ids_[static_cast<std::size_t>(id)]; }
+  // Of the others the shape alone is taken.
+  static std::size_t DataInputs(const Layer& layer) { return std::min(layer.inputs.size(), layer.kind->data_inputs); }
   DataType TypeOfValue(LayerId id) const {
     return id == kNetworkInput ? network_.type : layers_[static_cast<std::size_t>(id)].type.value_or(network_.type);
   }
@@ -43,11 +49,9 @@ class Autocast {
   DataType ComputedIn(const Layer& layer) const {
     if (layer.kind->autocast == AutocastTo::kNarrow) return precision_.narrow;
     if (layer.kind->autocast == AutocastTo::kWide) return precision_.stored;
-    const auto wide = [this](LayerId id) {
-      const LayerId here = id == kNetworkInput ? id : ids_[static_cast<std::size_t>(id)];
-      return TypeOfValue(here) == precision_.stored;
-    };
-    return std::any_of(layer.inputs.begin(), layer.inputs.end(), wide) ? precision_.stored : precision_.narrow;
+    const auto end = layer.inputs.begin() + static_cast<std::ptrdiff_t>(DataInputs(layer));
+    const auto wide = [this](LayerId id) { return TypeOfValue(Here(id)) == precision_.stored; };
+    return std::any_of(layer.inputs.begin(), end, wide) ? precision_.stored : precision_.narrow;
   }
 
   LayerId Cast(LayerId from, const Layer& reader, DataType type) {

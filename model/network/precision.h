@@ -5,7 +5,7 @@
 //   fp32 image --cast--> bf16 --convolution (weight cast to bf16)--> bf16 --batch norm (fp32 scale)--> bf16 --...
 //   ... --linear--> bf16 --cast--> fp32 --loss
 //
-// Each reader casts for itself, as PyTorch does; only a parameter's copy is made once. Gradients of narrowed parameters
+// Each reader casts for itself, as PyTorch does; a layer's copy of a parameter is made once. Gradients of narrowed parameters
 // are computed narrow and cast to fp32. Source: the lists of ops in PyTorch's documentation of torch.amp, and
 // aten/src/ATen/autocast_mode.cpp.
 //

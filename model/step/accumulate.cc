@@ -105,7 +105,7 @@ class Repeater {
             .pass = Pass::kBackward,
             .layer = of_part.layer,
             .shape = {.in = shape, .out = shape},
-            .type = of_part.type,
+            .type = PartTensor(sum).type,
             .layout = of_part.layout,
             .math = of_part.math,
             .reads = {summand, sum},

@@ -1,5 +1,6 @@
 #include "model/step/training_step.h"
 
+#include <algorithm>
 #include <cstdio>
 
 namespace spillway {
@@ -54,6 +55,11 @@ std::string DumpStep(const TrainingStep& step) {
   for (std::size_t i = 0; i < step.ops.size(); ++i) DumpOp(step, i, text);
   return text + "maps " + std::to_string(step.maps.size()) + " bytes " + std::to_string(step.MapBytes()) + ":" +
          Names(step, step.maps) + "\n";
+}
+
+bool TrainingStep::OnParameters(const Op& op) const {
+  return std::all_of(op.reads.begin(), op.reads.end(),
+                     [this](TensorId t) { return tensors[static_cast<std::size_t>(t)].Traits().of_parameters; });
 }
 
 }  // namespace spillway

@@ -150,6 +150,8 @@ struct TrainingStep {
   bool MayRecompute(TensorId tensor, OpId before) const {
     return again_until.empty() || again_until[static_cast<std::size_t>(tensor)] >= before;
   }
+  // It reads parameters alone: a cast of a weight, which autocast puts in front of a layer's own op.
+  bool OnParameters(const Op& op) const;
   bool IsForward(OpId op) const { return ops[static_cast<std::size_t>(op)].pass == Pass::kForward; }
   // Updates that do not wait for the end are part of it.
   bool IsBackward(OpId op) const { return !IsForward(op) && op < first_update; }

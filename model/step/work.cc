@@ -128,7 +128,8 @@ Work CountWork(const Launch& asked) {
   const double element = static_cast<double>(SizeOf(launch.type));
   Work work = HasWeights(launch.kind) ? WeightedWork(launch, element) : StreamingWork(launch, element);
   AddOwnWork(launch, element, work);
-  if (launch.accumulate) work.bytes += element * DestinationElements(launch);
+  const double destination = launch.kind == OpKind::kCast ? 2 * element : element;  // what accumulates is wide
+  if (launch.accumulate) work.bytes += destination * DestinationElements(launch);
   return work;
 }
 

@@ -1,74 +1,83 @@
 // The end of a training step: what is done to the gradients of all parameters, then the updates.
 //
-//   gradients --unscale--> --norm of all, clip--> --update of each parameter-->
+//   gradients --unscale--> --norm of all, clip--> --update of each parameter, or of all-->
 //
-// An update is one op, or two where the optimizer goes over lists of tensors: all parameters' first passes precede all
-// last ones, so that the temporary results of all stand beside all gradients.
+// What goes over lists of tensors (torch._foreach_*) is one op for all parameters, so that all gradients are there at
+// once; its kernels take many tensors each. An update by lists is two ops: between them temporary results of all
+// parameters stand beside all gradients. The scaler's wait of the host is left out.
 #include <utility>
 
 #include "model/network/precision.h"
 #include "model/unroll/step_writer.h"
 
 namespace spillway {
+namespace {
 
-// Calls emit(k) for the k-th parameter of each layer that has a gradient.
-void StepWriter::ForEachGradient(std::size_t first, std::size_t last, const std::function<void(std::size_t k)>& emit) {
+void Append(const std::vector<TensorId>& more, std::vector<TensorId>& all) {
+  all.insert(all.end(), more.begin(), more.end());
+}
+
+}  // namespace
+
+StepWriter::Trained StepWriter::TrainedIn(std::size_t first, std::size_t last) const {
+  Trained trained;
+  for (std::size_t layer = first; layer < last; ++layer) {
+    for (std::size_t k = 0; k < parameters_[layer].size(); ++k) {
+      if (parameter_gradients_[layer][k] == kNoTensor) continue;
+      trained.parameters.push_back(parameters_[layer][k]);
+      trained.gradients.push_back(parameter_gradients_[layer][k]);
+      Append(states_[layer][k], trained.states);
+    }
+  }
+  return trained;
+}
+
+Op StepWriter::NewListPass(const std::string& name, const Trained& trained, std::int64_t tensors) const {
+  std::int64_t elements = 0;
+  for (const TensorId t : trained.parameters) elements += step_.tensors[static_cast<std::size_t>(t)].shape.Elements();
+  Op op = NewOp(OpKind::kForeach, Pass::kUpdate, trained.gradients, {});
+  op.name = name;
+  op.type = network_->type;
+  op.math = MathMode::kFp32;
+  op.shape = {.in = {.c = elements}, .out = {.c = elements}, .operands = tensors};
+  return op;
+}
+
+// Clipping is torch.nn.utils.clip_grad_norm_.
+void StepWriter::EmitOnGradients() {
+  current_ = network_->layers.size() - 1;
+  const Trained trained = TrainedIn(0, network_->layers.size());
+  if (trained.gradients.empty()) return;
+  if (network_->precision != nullptr && network_->precision->scales_loss) {
+    Op op = NewListPass("gradients:unscale", trained, 2);
+    op.writes = trained.gradients;
+    Emit(std::move(op));
+  }
+  if (!network_->clips_gradients) return;
+  const TensorId norm = NewTensor("gradient_norm", {}, TensorClass::kParameterCopy, DataType::kFp32);
+  Op op = NewListPass("gradients:norm", trained, 1);
+  op.writes = {norm};
+  Emit(std::move(op));
+  op = NewListPass("gradients:clip", trained, 2);
+  op.reads.push_back(norm);
+  op.writes = trained.gradients;
+  Emit(std::move(op));
+}
+
+void StepWriter::EmitUpdates(std::size_t first, std::size_t last) {
+  if (UsedOptimizer().passes_before > 0) return EmitListUpdates(first, last);
   for (current_ = first; current_ < last; ++current_) {
     for (std::size_t k = 0; k < parameters_[current_].size(); ++k) {
-      if (parameter_gradients_[current_][k] != kNoTensor) emit(k);
+      if (parameter_gradients_[current_][k] != kNoTensor) EmitUpdate(k);
     }
   }
 }
 
-Op StepWriter::NewListPass(std::size_t k, const char* label, std::int64_t tensors) const {
-  const Tensor& parameter = step_.tensors[static_cast<std::size_t>(parameters_[current_][k])];
-  Op op = NewOp(OpKind::kForeach, Pass::kUpdate, {parameter_gradients_[current_][k]}, {});
-  op.name = parameter.name + ":" + label;
-  op.type = network_->type;
-  op.math = MathMode::kFp32;
-  op.shape = {.in = parameter.shape, .out = parameter.shape, .operands = tensors};
-  return op;
-}
-
-// The scaler's pass, for which the host's wait is left out, and clipping by the norm of all gradients
-// (torch.nn.utils.clip_grad_norm_).
-void StepWriter::EmitOnGradients() {
-  const std::size_t layers = network_->layers.size();
-  const auto in_place = [this](const char* label) {
-    return [this, label](std::size_t k) {
-      Op op = NewListPass(k, label, 2);
-      op.writes = op.reads;
-      if (norm_ != kNoTensor) op.reads.push_back(norm_);
-      Emit(std::move(op));
-    };
-  };
-  if (network_->precision != nullptr && network_->precision->scales_loss) {
-    ForEachGradient(0, layers, in_place("unscale"));
-  }
-  if (!network_->clips_gradients) return;
-  const TensorId norm = NewTensor("gradient_norm", {}, TensorClass::kParameterCopy, DataType::kFp32);
-  bool adds = false;
-  ForEachGradient(0, layers, [&](std::size_t k) {
-    Op op = NewListPass(k, "norm", 1);
-    if (std::exchange(adds, true)) op.reads.push_back(norm);
-    op.writes = {norm};
-    Emit(std::move(op));
-  });
-  norm_ = norm;
-  if (adds) ForEachGradient(0, layers, in_place("clip"));
-}
-
-void StepWriter::EmitUpdates(std::size_t first, std::size_t last) {
-  if (UsedOptimizer().passes_before == 0) return ForEachGradient(first, last, [this](std::size_t k) { EmitUpdate(k); });
-  ForEachGradient(first, last, [this](std::size_t k) { EmitListUpdate(k, false); });
-  ForEachGradient(first, last, [this](std::size_t k) { EmitListUpdate(k, true); });
-}
-
 void StepWriter::EmitUpdate(std::size_t k) {
   std::vector<TensorId> state{parameters_[current_][k]};
-  state.insert(state.end(), states_[current_][k].begin(), states_[current_][k].end());
+  Append(states_[current_][k], state);
   std::vector<TensorId> reads{parameter_gradients_[current_][k]};
-  reads.insert(reads.end(), state.begin(), state.end());
+  Append(state, reads);
   const Tensor& parameter = step_.tensors[static_cast<std::size_t>(state[0])];
   Op op = NewOp(OpKind::kUpdate, Pass::kUpdate, std::move(reads), std::move(state));
   op.name = parameter.name + ":update";
@@ -79,25 +88,27 @@ void StepWriter::EmitUpdate(std::size_t k) {
 }
 
 // The framework holds the gradients to the end.
-void StepWriter::EmitListUpdate(std::size_t k, bool last) {
-  const Optimizer& optimizer = UsedOptimizer();
-  const TensorId parameter = parameters_[current_][k];
-  const std::vector<TensorId>& states = states_[current_][k];
-  Op op = NewListPass(k, last ? "update" : "passes", last ? optimizer.passes_last : optimizer.passes_before);
-  op.reads.push_back(parameter);
-  op.reads.insert(op.reads.end(), states.begin(), states.end());
-  if (last) {
-    op.reads.push_back(temporaries_[current_][k]);
-    op.writes = {parameter};
-  } else {
-    const Tensor wide = step_.tensors[static_cast<std::size_t>(parameter)];
-    const TensorId temporary = NewTensor(wide.name + ":temporary", wide.shape, TensorClass::kParameterCopy);
-    temporaries_[current_].resize(parameters_[current_].size(), kNoTensor);
-    temporaries_[current_][k] = temporary;
-    op.writes = states;
-    op.writes.push_back(temporary);
+void StepWriter::EmitListUpdates(std::size_t first, std::size_t last) {
+  current_ = last - 1;
+  const Trained trained = TrainedIn(first, last);
+  if (trained.gradients.empty()) return;
+  std::vector<TensorId> temporaries;
+  for (const TensorId t : trained.parameters) {
+    const Tensor parameter = step_.tensors[static_cast<std::size_t>(t)];
+    temporaries.push_back(NewTensor(parameter.name + ":temporary", parameter.shape, TensorClass::kParameterCopy));
   }
-  Emit(std::move(op));
+  const std::string of = first == 0 && last == network_->layers.size() ? "parameters" : layer().name;
+  Op passes = NewListPass(of + ":passes", trained, UsedOptimizer().passes_before);
+  Append(trained.parameters, passes.reads);
+  Append(trained.states, passes.reads);
+  passes.writes = trained.states;
+  Append(temporaries, passes.writes);
+  Op update = NewListPass(of + ":update", trained, UsedOptimizer().passes_last);
+  update.reads = passes.reads;
+  Append(temporaries, update.reads);
+  update.writes = trained.parameters;
+  Emit(std::move(passes));
+  Emit(std::move(update));
 }
 
 }  // namespace spillway

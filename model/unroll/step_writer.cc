@@ -65,7 +65,6 @@ void StepWriter::Prepare() {
   states_.resize(layers);
   auxiliaries_.resize(layers);
   inner_.resize(layers);
-  temporaries_.resize(layers);
   parameter_copies_.resize(layers);
   narrow_gradients_.resize(layers);
   const DataType input_type = network_->tokens ? DataType::kInt64 : network_->type;

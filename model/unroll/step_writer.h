@@ -15,7 +15,6 @@
 #ifndef SPILLWAY_MODEL_UNROLL_STEP_WRITER_H_
 #define SPILLWAY_MODEL_UNROLL_STEP_WRITER_H_
 
-#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -122,21 +121,22 @@ class StepWriter {
   std::size_t OwnerOf(std::size_t k) const {
     return k == 0 && layer().tied != kNotTied ? static_cast<std::size_t>(layer().tied) : current_;
   }
-  // Of the layers [first, last).
+  // Parameters that have a gradient, in order; the states of each follow those of the one before.
+  struct Trained {
+    std::vector<TensorId> parameters, gradients, states;
+  };
+  Trained TrainedIn(std::size_t first, std::size_t last) const;  // the layers [first, last)
+  Op NewListPass(const std::string& name, const Trained& trained, std::int64_t tensors) const;
   void EmitUpdates(std::size_t first, std::size_t last);
   void EmitUpdate(std::size_t k);
-  void EmitListUpdate(std::size_t k, bool last);
-  Op NewListPass(std::size_t k, const char* label, std::int64_t tensors) const;
-  // Of the layers [first, last), whose index is current_ meanwhile.
-  void ForEachGradient(std::size_t first, std::size_t last, const std::function<void(std::size_t k)>& emit);
+  void EmitListUpdates(std::size_t first, std::size_t last);
   void EmitOnGradients();
   void Classify();
 
   const Network* network_;
   const StepOptions* options_;
   TrainingStep step_;
-  std::size_t current_ = 0;    // index of the layer
-  TensorId norm_ = kNoTensor;  // of all gradients, once it is known
+  std::size_t current_ = 0;  // index of the layer
 
   // A value is the network's input (0) or a layer's result (LayerId + 1).
   std::vector<TensorId> values_;     // by value: the tensor that holds it
@@ -147,7 +147,6 @@ class StepWriter {
   std::vector<int> gradient_ops_;    // by value: copies and adds made for it
   std::vector<int> sharers_;         // by tensor: slots of layers not yet done that hold it
   std::vector<std::vector<TensorId>> parameters_, parameter_gradients_, auxiliaries_, inner_;  // by layer
-  std::vector<std::vector<TensorId>> temporaries_;  // of updates by lists, by layer and parameter
   std::vector<std::vector<TensorId>> parameter_copies_, narrow_gradients_;  // by layer that narrows them
   std::vector<std::vector<std::vector<TensorId>>> states_;                  // the optimizer's, by layer and parameter
 };

@@ -29,7 +29,11 @@ std::int32_t CountOf(const Blocks& blocks) {
          (Contains(blocks.of, -1) ? 1 : 0);
 }
 
-bool Joins(const Op& op) { return op.kind == OpKind::kAdd || op.kind == OpKind::kConcat; }
+// Reads results of two paths: an add, a product, attention.
+bool Joins(const TrainingStep& step, const Op& op) {
+  const auto result = [&step](TensorId t) { return !step.tensors[Index(t)].Traits().of_parameters; };
+  return std::count_if(op.reads.begin(), op.reads.end(), result) > 1;
+}
 
 Blocks BetweenPoints(const TrainingStep& step) {
   Blocks blocks{.of = std::vector<std::int32_t>(Index(step.first_backward), -1),
@@ -39,7 +43,7 @@ Blocks BetweenPoints(const TrainingStep& step) {
   for (const ForwardValue& value : ForwardValuesOf(step)) {
     if (!value.candidate) continue;
     const auto first = step.ops.begin() + begin, end = step.ops.begin() + value.complete + 1;
-    if (std::any_of(first, end, Joins)) {
+    if (std::any_of(first, end, [&step](const Op& op) { return Joins(step, op); })) {
       std::fill(blocks.of.begin() + begin, blocks.of.begin() + value.complete + 1, next++);
     }
     begin = value.complete + 1;
@@ -47,14 +51,19 @@ Blocks BetweenPoints(const TrainingStep& step) {
   return blocks;
 }
 
+bool SameSize(const Shape& a, const Shape& b) { return a.d == b.d && a.h == b.h && a.w == b.w; }
+
 Blocks BySize(const TrainingStep& step) {
   Blocks blocks{.rule = "a block is all layers with maps of one size"};
+  std::int32_t block = 0;
+  const Op* before = nullptr;
   for (OpId op = 0; op < step.first_backward; ++op) {
-    const Shape& out = step.ops[Index(op)].shape.out;
-    const bool goes_on = op > 0 && [&](const Shape& before) {
-      return out.d == before.d && out.h == before.h && out.w == before.w;
-    }(step.ops[Index(op - 1)].shape.out);
-    blocks.of.push_back(blocks.of.empty() ? 0 : blocks.of.back() + (goes_on ? 0 : 1));
+    const Op& here = step.ops[Index(op)];
+    if (!step.OnParameters(here)) {
+      if (before != nullptr && !SameSize(here.shape.out, before->shape.out)) ++block;
+      before = &here;
+    }
+    blocks.of.push_back(block);
   }
   return blocks;
 }

@@ -1,8 +1,10 @@
 // Layers of networks from image to image: dilated and one-sided windows, transposed convolutions, resizing and cropping,
 // and several losses.
 #include <catch2/catch.hpp>
+#include <set>
 
 #include "hw/text/document.h"
+#include "model/cost/op_tiles.h"
 #include "model/network/layer_kind.h"
 #include "model/network/network.h"
 #include "model/unroll/unroll.h"
@@ -195,6 +197,32 @@ TEST_CASE("wrong values of the new keys have places") {
   CHECK_THROWS_WITH(Read("  - {name: l, kind: softmax_loss, weight: -1}\n"), Catch::Contains("weight"));
   CHECK_THROWS_WITH(Read("  - {name: a, kind: upsample, scale: 2}\n  - {name: l, kind: softmax_loss}\n"),
                     Catch::Contains("unknown layer kind 'upsample'"));
+}
+
+// Against a count row by row.
+TEST_CASE("rows that windows with holes read") {
+  for (std::int64_t height = 5; height < 14; ++height) {
+    for (std::int64_t window = 2; window < 5; ++window) {
+      for (std::int64_t stride = 1; stride < 5; ++stride) {
+        for (std::int64_t dilation = 2; dilation < 5; ++dilation) {
+          for (std::int64_t pad = 0; pad < 4; ++pad) {
+            const std::int64_t span = height + 2 * pad - (dilation * (window - 1) + 1);
+            if (span < 0) continue;
+            OpShape shape{.in = {.h = height}, .out = {.h = span / stride + 1}};
+            shape.window[1] = window, shape.stride[1] = stride, shape.dilation[1] = dilation, shape.pad[1] = pad;
+            std::set<std::int64_t> rows;
+            for (std::int64_t out = 0; out < shape.out.h; ++out) {
+              for (std::int64_t tap = 0; tap < window; ++tap) {
+                const std::int64_t row = out * stride - pad + tap * dilation;
+                if (row >= 0 && row < height) rows.insert(row);
+              }
+            }
+            CHECK(RowsRead(shape, OpKind::kConvolution) == static_cast<std::int64_t>(rows.size()));
+          }
+        }
+      }
+    }
+  }
 }
 
 }  // namespace spillway

@@ -115,16 +115,16 @@ TEST_CASE("types and bytes under autocast") {
   CHECK(OpCalled(step, "fc:weight:gradient:cast").work.bytes == 6 * 192.0);
 }
 
+// 219 parameters.
 TEST_CASE("only a scaled loss has a pass over the gradients") {
-  CHECK(HasOp(StepIn("amp-fp16", NormChainNetwork()), "fc:weight:unscale"));
-  CHECK_FALSE(HasOp(StepIn("amp-bf16", NormChainNetwork()), "fc:weight:unscale"));
+  CHECK_FALSE(HasOp(StepIn("amp-bf16", NormChainNetwork()), "gradients:unscale"));
   const TrainingStep step = StepIn("amp-fp16", NormChainNetwork());
-  const Op& op = OpCalled(step, "fc:weight:unscale");
+  const Op& op = OpCalled(step, "gradients:unscale");
   CHECK(op.reads == op.writes);
-  CHECK(op.work.bytes == 2 * 768.0);
+  CHECK(op.reads.size() == 5);
+  CHECK(op.work.bytes == 2 * 4 * 219.0);
   // Once for all parts of a batch.
-  const TrainingStep two = Accumulated(step, 2).step;
-  CHECK(OpLines(two, 0, "fc:weight:unscale").size() == 1);
+  CHECK(OpLines(Accumulated(step, 2).step, 0, "gradients:unscale").size() == 1);
 }
 
 TEST_CASE("fp32 is the step as it is, tf32 differs in arithmetic, bf16 halves every float") {
@@ -154,6 +154,24 @@ TEST_CASE("the widest of several inputs decides") {
   CHECK(TensorCalled(step, "sum.cast").type == DataType::kFp32);
   CHECK(TensorCalled(step, "sum").type == DataType::kFp32);
   CHECK(TensorCalled(step, "fc.cast").type == DataType::kBf16);
+}
+
+// A layer whose size alone is taken is not read: no cast, and no say in the type.
+TEST_CASE("an input of which only the size is taken is not cast") {
+  const Network network = ReadNetworkText(
+      "name: n\ninput: {channels: 4, image: 8}\nlayers:\n"
+      "  - {name: c1, kind: convolution, out: 4, window: 1}\n"
+      "  - {name: n, kind: group_norm, groups: 2}\n"
+      "  - {name: c2, kind: convolution, from: input, out: 4, window: 1}\n"
+      "  - {name: r, kind: resize, from: [n, c2]}\n"
+      "  - {name: d, kind: resize, from: [c2, input]}\n"
+      "  - {name: s, kind: add, from: [r, c2, d]}\n"
+      "  - {name: fc, kind: linear, out: 3}\n"
+      "  - {name: loss, kind: softmax_loss}\n");
+  const TrainingStep step = StepIn("amp-fp16", network);
+  CHECK_FALSE(HasOp(step, "r.cast:forward"));
+  CHECK(TensorCalled(step, "r").type == DataType::kFp32);
+  CHECK(TensorCalled(step, "d").type == DataType::kFp16);
 }
 
 // Each part casts its parameters and widens its own gradients; the sums are wide.

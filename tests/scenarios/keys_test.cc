@@ -143,6 +143,8 @@ void CheckPage(const KeyTable& page, const std::vector<Sample>& samples) {
 constexpr const char* kNetwork = R"(name: n
 input: {channels: 4, image: 16}
 optimizer: adamw
+precision: amp-bf16
+clip_gradients: true
 layers:
   - {name: a, kind: convolution, from: input, out: 8, window: 3, stride: 1, pad: 1, groups: 2, bias: true}
   - {name: b, kind: batch_norm}
@@ -307,7 +309,7 @@ TEST_CASE("the keys of machines are those that are read") {
 
 constexpr const char* kScenario = R"(name: everything
 network:
-  - {zoo: cifar-resnet20, image: 32x32, classes: 10, batch: [2, 4]}
+  - {zoo: cifar-resnet20, image: 32x32, classes: 10, precision: [tf32, bf16], optimizer: sgd, batch: [2, 4]}
   - {zoo: resnext101-3d-usual, frames: 16, batch: 1}
   - {file: n.yaml, batch: 2}
   - {graph: g.json}

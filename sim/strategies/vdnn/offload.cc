@@ -21,15 +21,9 @@ struct VdnnLayer {
 // A linear layer of whole samples; one of each position is as much a feature extractor as a convolution is.
 bool IsClassifier(const Op& op) { return op.kind == OpKind::kLinear && op.shape.out.Spatial() == 1; }
 
-// A cast of a weight, which autocast puts in front of a layer's own op.
-bool OnParameters(const TrainingStep& step, const Op& op) {
-  return std::all_of(op.reads.begin(), op.reads.end(),
-                     [&step](TensorId t) { return step.tensors[Index(t)].Traits().of_parameters; });
-}
-
 void AddForward(const TrainingStep& step, OpId op, VdnnLayer& layer) {
   const Op& o = step.ops[Index(op)];
-  if (OnParameters(step, o)) return;
+  if (step.OnParameters(o)) return;
   const bool first = layer.first_forward == kNoOp;
   if (first) layer.first_forward = op;
   layer.convolution = layer.convolution || AsConvolution(LaunchOf(o)).kind == OpKind::kConvolution;
