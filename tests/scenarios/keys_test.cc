@@ -143,7 +143,7 @@ void CheckPage(const KeyTable& page, const std::vector<Sample>& samples) {
 constexpr const char* kNetwork = R"(name: n
 input: {channels: 4, image: 16}
 optimizer: adamw
-precision: amp-bf16
+precision: tf32
 clip_gradients: true
 layers:
   - {name: a, kind: convolution, from: input, out: 8, window: 3, stride: 1, pad: 1, groups: 2, bias: true}
