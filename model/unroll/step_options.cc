@@ -3,6 +3,18 @@
 
 namespace spillway {
 
+namespace {
+
+// Named after the version that saves so.
+StepOptions Saving(const SavedTensors& saved, StepOptions options, const char* description) {
+  options.name = saved.name;
+  options.description = description;
+  options.saved = &saved;
+  return options;
+}
+
+}  // namespace
+
 // Chainer 3: F.relu has a result of its own, gradients at forks are summed out of place, a function's gradients are
 // computed input first. PyTorch: torchvision's models ask for in-place ReLU and add residuals with +=; autograd sums
 // into a new tensor (it does so in place only where no one else holds the tensor, which is left out here).
@@ -23,6 +35,17 @@ namespace spillway {
 // Workspace: MXNet's convolution has 1024 MB by default (src/operator/nn/convolution-inl.h), TensorFlow 4 GB
 // (TF_CUDNN_WORKSPACE_LIMIT_IN_MB).
 const std::vector<StepOptions>& StepOptionTable() {
+  static const StepOptions torch{
+      .name = "torch",
+      .description = "ReLU, dropout and add in place where possible, gradients of forks added by kernels of their own",
+      .inplace_relu = true,
+      .inplace_add = true,
+      .separate_accumulation = true,
+      .data_first = true,
+      // PyTorch's autotuner takes what the fastest algorithm wants as long as memory lasts; a bound is assumed.
+      .workspace_limit = kGiB,
+      .divides_large_calls = true,
+      .framework_time = 26 * kMicrosecond};
   static const std::vector<StepOptions> table = {
       {},
       {.name = "chainer",
@@ -31,36 +54,9 @@ const std::vector<StepOptions>& StepOptionTable() {
        .data_first = true,
        .framework_time = 26 * kMicrosecond,
        .assumed_of_host = "the host's time is PyTorch's"},
-      {.name = "torch",
-       .description = "ReLU, dropout and add in place where possible, gradients of forks added by kernels of their own",
-       .inplace_relu = true,
-       .inplace_add = true,
-       .separate_accumulation = true,
-       .data_first = true,
-       // PyTorch's autotuner takes what the fastest algorithm wants as long as memory lasts; a bound is assumed.
-       .workspace_limit = kGiB,
-       .divides_large_calls = true,
-       .framework_time = 26 * kMicrosecond},
-      {.name = "torch-1.13",
-       .description = "as torch, and backward saves what PyTorch 1.13 saves on a processor",
-       .inplace_relu = true,
-       .inplace_add = true,
-       .separate_accumulation = true,
-       .data_first = true,
-       .saved = &kSavedByTorch113,
-       .workspace_limit = kGiB,
-       .divides_large_calls = true,
-       .framework_time = 26 * kMicrosecond},
-      {.name = "torch-2",
-       .description = "as torch, and backward saves what PyTorch 2 saves",
-       .inplace_relu = true,
-       .inplace_add = true,
-       .separate_accumulation = true,
-       .data_first = true,
-       .saved = &kSavedByTorch2,
-       .workspace_limit = kGiB,
-       .divides_large_calls = true,
-       .framework_time = 26 * kMicrosecond},
+      torch,
+      Saving(kSavedByTorch113, torch, "as torch, and backward saves what PyTorch 1.13 saves on a processor"),
+      Saving(kSavedByTorch2, torch, "as torch, and backward saves what PyTorch 2 saves"),
       {.name = "mxnet",
        .description = "ReLU, dropout and add in place where possible; a call waits for the one before; 1 GiB workspace",
        .inplace_relu = true,

@@ -32,4 +32,12 @@ REFUSED(ClassToken)
 REFUSED(Rope)
 #undef REFUSED
 
+// The CPU device has none either.
+KernelPtr MakeCast(const LibrariesPtr&, const OpCall&) { Refuse("the CUDA device has no casts between types yet"); }
+KernelPtr MakeForeach(const LibrariesPtr&, const OpCall&) {
+  Refuse(
+      "the CUDA device has no kernel for optimizers but sgd and sgd-momentum, and none for scaled or clipped "
+      "gradients");
+}
+
 }  // namespace spillway::cuda
