@@ -58,7 +58,7 @@ class SampleMerger {
   static Result ResultOf(const Sample& sample);
   Operation* Find(std::uint64_t hash, const Sample& sample);
   Kind& KindOf(const Sample& sample, std::uint32_t& number);
-  void Halve(std::uint32_t kind);
+  void Halve(std::uint32_t number);
   void Keep(std::uint32_t kind, std::uint64_t every);
   void AddResult(Operation& operation, const Sample& sample);
   void Compare(const std::vector<Result>& rows);

@@ -59,7 +59,7 @@ inline Launch AsConvolution(Launch launch) {
 }
 
 // Work of a launch, counted in one place for all machines (also fills Op::work).
-Work CountWork(const Launch& launch);
+Work CountWork(const Launch& asked);
 
 }  // namespace spillway
 
