@@ -119,14 +119,14 @@ class CostModel {
   //   measured  at the best rate of the launches that were timed
   //   peak      at the device's peak times the places of the window, or times five for small windows. No model and no
   //             law answers less
-  virtual double LeastTime(const Launch& launch, int device = 0) const;
+  virtual double LeastTime(const Launch& asked, int device = 0) const;
   // Empties the cache, to free its memory while the model is not in use.
   void Forget() const;
 
  private:
   class Memo;
   class Sources;
-  Cost Ask(const Launch& launch, int device) const;
+  Cost Ask(const Launch& asked, int device) const;
   Cost AskWhole(const Launch& launch, int device) const;  // as if the library had no limits
   Cost AskInParts(const Launch& launch, std::int64_t samples, int device) const;
   double TimeAtMostPeak(const Launch& launch, int device) const;  // nanoseconds; 0: no bound by the peak

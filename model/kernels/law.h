@@ -67,9 +67,9 @@ class ParameterTable {
 };
 
 template <typename Part>
-constexpr std::size_t kRowsOf = 1;
+inline constexpr std::size_t kRowsOf = 1;
 template <std::size_t kSize>
-constexpr std::size_t kRowsOf<ParameterTable<kSize>> = kSize;
+inline constexpr std::size_t kRowsOf<ParameterTable<kSize>> = kSize;
 template <typename... Parts>
 ParameterTable(const Parts&...) -> ParameterTable<(kRowsOf<Parts> + ...)>;
 

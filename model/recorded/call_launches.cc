@@ -73,7 +73,8 @@ constexpr CallRow kRows[] = {
 }  // namespace
 
 std::optional<std::vector<Launch>> LaunchesOfCall(const RecordedArguments& call) {
-  auto [name, overload] = CallNameOf(call.op);
+  const auto [full, overload] = CallNameOf(call.op);
+  std::string_view name = full;
   if (std::find(kNoKernel.begin(), kNoKernel.end(), name) != kNoKernel.end()) return std::vector<Launch>{};
   if (name.ends_with('_')) name.remove_suffix(1);  // in place
   const auto row = std::find_if(std::begin(kRows), std::end(kRows), [&](const CallRow& r) { return r.name == name; });

@@ -119,7 +119,7 @@ class NetworkReader {
   }
 
   // The network is built once, with its largest batch: names and sizes that it cannot take show up here.
-  void AddZoo(NetworkChoice choice) {
+  void AddZoo(const NetworkChoice& choice) {
     if (choice.zoo.empty()) return;
     try {
       BuildZooNetwork(choice.zoo, ZooOptionsOf(choice, Largest(choice.batch)));

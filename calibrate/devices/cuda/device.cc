@@ -4,6 +4,7 @@
 #include <cassert>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "calibrate/devices/cuda/session.h"
 #include "sim/execute/device.h"
@@ -11,7 +12,7 @@
 namespace spillway {
 
 CudaDevice::CudaDevice(CudaDeviceOptions options, CudaCalls& calls, const Clock& clock)
-    : options_(options),
+    : options_(std::move(options)),
       calls_(calls),
       clock_(clock),
       pool_(calls),

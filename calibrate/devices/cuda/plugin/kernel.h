@@ -55,7 +55,7 @@ inline float* Write(const CudaArguments& a, std::size_t k) { return static_cast<
 #include "model/step/op_kinds.inc"
 #undef OP_KIND
 
-std::vector<CudaAlgorithm> ConvolutionAlgorithms(const LibrariesPtr& libraries, const OpCall& call);
+std::vector<CudaAlgorithm> ConvolutionAlgorithms(const LibrariesPtr& libraries, const OpCall& asked);
 
 }  // namespace spillway::cuda
 
