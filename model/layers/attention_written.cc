@@ -1,6 +1,6 @@
 // Attention written out, as frameworks without a fused kernel compute it:
 //
-//   scores = queries x keys      probabilities = softmax(scores)      [dropped]      result = probabilities x values
+//   scores = queries x keys  [biased]  probabilities = softmax(scores)  [dropped]  result = probabilities x values
 //
 // Each gradient is another product. Those of a packed input are parts of one tensor, which the first of them begins.
 #include "model/layers/attention_ops.h"
@@ -9,24 +9,41 @@
 namespace spillway {
 namespace {
 
-// The layer's inner tensors, in the order in which forward makes them.
-enum Inner : std::size_t { kScoresInner, kProbabilities, kDropped };
+bool Biased(const StepWriter& b) {
+  const WindowGrid grid = GridOf(b.attributes());
+  return grid.HasTable() || grid.Shifted();
+}
+
+// The layer's inner tensors, in the order in which forward makes them: scores, [biased scores], probabilities, [dropped].
+std::size_t ProbabilitiesInner(const StepWriter& b) { return Biased(b) ? 2 : 1; }
+std::size_t DroppedInner(const StepWriter& b) { return ProbabilitiesInner(b) + 1; }
 
 Shape ScoresShape(const StepWriter& b) {
   const HeadSplit split = SplitOf(b);
-  return {.n = b.layer().shape.n, .c = split.heads, .h = split.queries, .w = split.keys};
+  return {.n = b.layer().shape.n, .c = split.heads, .d = split.rows, .h = split.queries, .w = split.keys};
+}
+
+// The scores with what is added to them, where something is.
+TensorId BiasedScores(StepWriter& b, TensorId raw) {
+  if (!Biased(b)) return raw;
+  std::vector<TensorId> reads{raw};
+  if (GridOf(b.attributes()).HasTable()) reads.push_back(b.Parameter(0));
+  const TensorId biased = b.NewInner("biased", ScoresShape(b));
+  b.Emit(ScoreBiasOp(b, Pass::kForward, ScoresShape(b), std::move(reads), {biased}));
+  return biased;
 }
 
 // `in`, `out`: the first factor and the result, as if each head had keys and values of its own.
 Op ProductOp(const StepWriter& b, ProductRole role, std::vector<TensorId> reads, TensorId result, const char* label) {
   const bool forward = role == ProductRole::kScores || role == ProductRole::kMixture;
   const HeadSplit split = SplitOf(b);
-  const Shape scores = ScoresShape(b), queries{.n = scores.n, .c = split.heads * split.size, .w = split.queries},
-              keys{.n = scores.n, .c = queries.c, .w = split.keys};
+  const Shape scores = ScoresShape(b),
+              queries{.n = scores.n, .c = split.heads * split.size, .h = split.rows, .w = split.queries},
+              keys{.n = scores.n, .c = queries.c, .h = split.rows, .w = split.keys};
   Op op = b.NewOp(OpKind::kProduct, forward ? Pass::kForward : Pass::kBackward, std::move(reads), {result}, label);
   op.details.heads = split;
   op.details.heads.role = role;
-  op.shape = {.in = scores, .out = queries, .window = {split.keys, 1, 1}, .groups = split.heads};
+  op.shape = {.in = scores, .out = queries, .window = {split.keys, 1, 1}, .groups = split.heads * split.rows};
   if (role == ProductRole::kScores || role == ProductRole::kScoresGradient) {
     op.shape.in = queries, op.shape.out = scores, op.shape.window[0] = split.size;
   } else if (role == ProductRole::kValueGradient) {
@@ -61,11 +78,13 @@ TensorId Factor(const StepWriter& b, std::size_t k) { return b.Input(b.inputs() 
 
 HeadSplit SplitOf(const StepWriter& b) {
   const LayerAttributes& a = b.attributes();
+  const std::int64_t rows = InRows(a) ? b.layer().shape.d * b.layer().shape.h : 1;
   return {.heads = a.heads,
           .kv_heads = KvHeads(a),
           .size = b.layer().shape.c / a.heads,
-          .queries = b.layer().shape.Spatial(),
-          .keys = b.InputShape(b.inputs() == 1 ? 0 : 1).Spatial(),
+          .queries = b.layer().shape.Spatial() / rows,
+          .keys = b.InputShape(b.inputs() == 1 ? 0 : 1).Spatial() / rows,
+          .rows = rows,
           .packed = b.inputs() == 1};
 }
 
@@ -81,8 +100,9 @@ void ForwardWritten(StepWriter& b) {
   const Shape scores = ScoresShape(b);
   const TensorId raw = b.NewInner("scores", scores);
   b.Emit(ProductOp(b, ProductRole::kScores, {Factor(b, 0), Factor(b, 1)}, raw, "scores"));
+  const TensorId biased = BiasedScores(b, raw);
   const TensorId probabilities = b.NewInner("probabilities", scores);
-  b.Emit(ScoresOp(b, OpKind::kSoftmax, Pass::kForward, {raw}, {probabilities}, "softmax"));
+  b.Emit(ScoresOp(b, OpKind::kSoftmax, Pass::kForward, {biased}, {probabilities}, "softmax"));
   TensorId factor = probabilities;
   if (Drops(b)) {
     factor = b.NewInner("dropped", scores);
@@ -97,7 +117,7 @@ void ForwardWritten(StepWriter& b) {
 void BackwardWritten(StepWriter& b) {
   const Shape scores = ScoresShape(b);
   const bool packed = b.inputs() == 1, drops = Drops(b);
-  const TensorId probabilities = b.Inner(kProbabilities), gradient = b.OutputGradient();
+  const TensorId probabilities = b.Inner(ProbabilitiesInner(b)), gradient = b.OutputGradient();
   TensorId inner = b.NewInnerGradient(drops ? "dropped" : "probabilities", scores);
   b.Emit(ProductOp(b, ProductRole::kScoresGradient, {gradient, Factor(b, 2)}, inner, "backward_probabilities"));
   const TensorId whole = packed ? b.NewGradientPart(0) : kNoTensor;
@@ -108,7 +128,8 @@ void BackwardWritten(StepWriter& b) {
     b.Emit(ProductOp(b, role, std::move(reads), part, label));
     if (!packed) b.AddGradientPart(k, part);
   };
-  emit_part(2, ProductRole::kValueGradient, {gradient, drops ? b.Inner(kDropped) : probabilities}, "backward_values");
+  emit_part(2, ProductRole::kValueGradient, {gradient, drops ? b.Inner(DroppedInner(b)) : probabilities},
+            "backward_values");
   if (drops) {
     const TensorId masked = inner;
     inner = b.NewInnerGradient("probabilities", scores);
@@ -116,6 +137,9 @@ void BackwardWritten(StepWriter& b) {
   }
   const TensorId raw = b.NewInnerGradient("scores", scores);
   b.Emit(ScoresOp(b, OpKind::kSoftmax, Pass::kBackward, {probabilities, inner}, {raw}, "backward_softmax"));
+  if (GridOf(b.attributes()).HasTable()) {
+    b.Emit(ScoreBiasOp(b, Pass::kBackwardBias, scores, {raw}, {b.ParameterGradient(0)}));
+  }
   emit_part(0, ProductRole::kQueryGradient, {raw, Factor(b, 1)}, "backward_queries");
   emit_part(1, ProductRole::kKeyGradient, {raw, Factor(b, 0)}, "backward_keys");
   if (packed) b.AddGradientPart(0, whole);

@@ -43,6 +43,7 @@ class StepWriter {
   std::vector<OpSlice> InputSlices() const;
   TensorId NewResult();           // a tensor of its own
   TensorId NewAuxiliaryResult();  // the same, kept for backward but never classified: the loss
+  TensorId NewInput();            // there before the step: a further input
   TensorId OverwriteInput();      // the tensor of input 0
   // Nobody needs input 0 as it is after this layer has read it, so the result may take its place.
   bool MayOverwriteInput() const;
