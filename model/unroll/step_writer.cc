@@ -177,9 +177,10 @@ bool StepWriter::MayOverwriteInput() const {
   return options_->inference || !network_->layers[static_cast<std::size_t>(producer)].kind->backward_reads_result;
 }
 
-TensorId StepWriter::NewInner(const std::string& name, const Shape& shape) {
-  inner_[current_].push_back(
-      NewTensor(layer().name + ":" + name, shape, TensorClass::kTransient, TypeOf(*network_, layer())));
+DataType StepWriter::Type() const { return TypeOf(*network_, layer()); }
+
+TensorId StepWriter::NewInner(const std::string& name, const Shape& shape, DataType type) {
+  inner_[current_].push_back(NewTensor(layer().name + ":" + name, shape, TensorClass::kTransient, type));
   return inner_[current_].back();
 }
 
