@@ -8,6 +8,7 @@
 #include "model/zoo/network_builder.h"
 #include "tests/small_networks.h"
 #include "tests/transformer_networks.h"
+#include "tests/window_networks.h"
 
 namespace spillway {
 
@@ -69,10 +70,19 @@ inline Network Gated() {
   return b.Loss(b.Linear("fc", b.Dropout("drop", b.GlobalAveragePool("mean", x), 0.5), 5));
 }
 
-inline const std::vector<SmallNetwork> kNetworksToday = {
-    {"normed", Normed, "plain"}, {"normed", Normed, "torch-2"},   {"gated", Gated, "torch-1.13"},
-    {"gated", Gated, "chainer"}, {"gpt", TinyGpt, "torch-2"},     {"gpt", TinyGpt, "torch-1.13"},
-    {"vit", TinyVit, "plain"},   {"llama", TinyLlama, "torch-2"}, {"bert", TinyBert, "chainer"}};
+inline const std::vector<SmallNetwork> kNetworksToday = {{"normed", Normed, "plain"},
+                                                         {"normed", Normed, "torch-2"},
+                                                         {"gated", Gated, "torch-1.13"},
+                                                         {"gated", Gated, "chainer"},
+                                                         {"gpt", TinyGpt, "torch-2"},
+                                                         {"gpt", TinyGpt, "torch-1.13"},
+                                                         {"vit", TinyVit, "plain"},
+                                                         {"llama", TinyLlama, "torch-2"},
+                                                         {"bert", TinyBert, "chainer"},
+                                                         {"swin", TinySwin, "torch-2"},
+                                                         {"swin-3d", TinySwin3d, "chainer"},
+                                                         {"shuffled", Shuffled, "torch-2"},
+                                                         {"conditioned", Conditioned, "torch-2"}};
 
 }  // namespace spillway
 

@@ -50,6 +50,7 @@ std::string PositionProblem(const LayerAttributes& a, const std::vector<Shape>& 
 Shape Infer(const LayerAttributes& a, const std::vector<Shape>& inputs, std::string& problem) {
   problem = HeadProblem(a, inputs);
   if (problem.empty()) problem = PositionProblem(a, inputs);
+  if (problem.empty()) problem = WindowProblem(a, inputs);
   Shape shape = inputs[0];
   if (inputs.size() == 1 && problem.empty()) shape.c = shape.c / (a.heads + 2 * KvHeads(a)) * a.heads;
   return shape;
@@ -88,7 +89,9 @@ void BackwardFused(StepWriter& b) {
   for (std::size_t k = 0; k < b.inputs(); ++k) b.AddGradientPart(k, writes[k]);
 }
 
-bool Fused(const StepWriter& b) { return b.attributes().fused && b.options().saved->fused_attention; }
+bool Fused(const StepWriter& b) {
+  return b.attributes().fused && !InRows(b.attributes()) && b.options().saved->fused_attention;
+}
 
 void Forward(StepWriter& b) { Fused(b) ? ForwardFused(b) : ForwardWritten(b); }
 void Backward(StepWriter& b) { Fused(b) ? BackwardFused(b) : BackwardWritten(b); }
@@ -100,11 +103,13 @@ const LayerKind kAttentionLayer{
     .description = "attention in heads, of one layer with queries, keys and values or of three",
     .min_inputs = 1,
     .max_inputs = 3,
-    .keys = kHeadsKey | kKvHeadsKey | kCausalKey | kFusedKey | kDropoutKey,
+    .keys = kHeadsKey | kKvHeadsKey | kCausalKey | kFusedKey | kDropoutKey | kBlockKey | kRelativeKey | kShiftKey |
+            kBlockedImageKey,
     .required = kHeadsKey,
     .backward_reads_result = true,
     .autocast = AutocastTo::kNarrow,
     .infer = Infer,
+    .parameters = WindowParameters,
     .forward = Forward,
     .backward = Backward,
 };

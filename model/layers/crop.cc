@@ -1,4 +1,4 @@
-// The centre of the image. A copy; its backward puts zeros around the gradient. Saves nothing.
+// The centre of the image, or its first places. A copy; its backward puts zeros around the gradient. Saves nothing.
 #include <utility>
 
 #include "model/layers/shared.h"
@@ -18,7 +18,8 @@ Op SliceOp(StepWriter& b, Pass pass, std::vector<TensorId> reads, std::vector<Te
   Op op = b.NewOp(OpKind::kSlice, pass, std::move(reads), std::move(writes));
   op.shape = {.in = b.InputShape(), .out = b.layer().shape};
   op.details.whole = b.InputShape();
-  op.details.slices = {{0, CentreOf(b.InputShape(), b.layer().shape)}};
+  const Box box = b.attributes().at_start ? WholeOf(b.layer().shape) : CentreOf(b.InputShape(), b.layer().shape);
+  op.details.slices = {{0, box}};
   return op;
 }
 
@@ -33,10 +34,10 @@ void Backward(StepWriter& b) { b.EmitInputGradient(0, SliceOp(b, Pass::kBackward
 
 const LayerKind kCropLayer{
     .name = "crop",
-    .description = "the centre of the image: `image`, or the size of a second layer",
+    .description = "part of the image: `image`, or the size of a second layer",
     .max_inputs = 2,
     .data_inputs = 1,
-    .keys = kImageKey,
+    .keys = kImageKey | kAtKey,
     .infer = Infer,
     .forward = Forward,
     .backward = Backward,

@@ -1,5 +1,9 @@
+#include <algorithm>
+#include <iterator>
+
 #include "model/network/network.h"
 #include "model/network/network_keys.h"
+#include "model/step/rearrangement.h"
 
 namespace spillway {
 namespace {
@@ -68,6 +72,41 @@ void ReadDropout(MapReader& r, const std::string& key, bool, LayerAttributes& a)
 void ReadOver(MapReader& r, const std::string& key, bool, LayerAttributes& a) {
   a.last_axis = r.ChoiceOr(key, {"channels", "width"}, a.last_axis ? 1 : 0) == 1;
 }
+std::vector<std::string> AxisNames() { return {std::begin(kSampleAxisNames), std::end(kSampleAxisNames)}; }
+void ReadAxis(MapReader& r, const std::string& key, bool, LayerAttributes& a) {
+  a.cut_axis = static_cast<std::size_t>(r.ChoiceOr(key, AxisNames(), 0));
+}
+void ReadBegin(MapReader& r, const std::string& key, bool, LayerAttributes& a) {
+  a.begin = r.IntegerOr(key, a.begin, 0, kMaxChannels);
+}
+void ReadEnd(MapReader& r, const std::string& key, bool, LayerAttributes& a) {
+  a.end = r.IntegerOr(key, a.end, 1, kMaxChannels);
+}
+void ReadStep(MapReader& r, const std::string& key, bool, LayerAttributes& a) {
+  a.step = r.IntegerOr(key, a.step, 1, kMaxChannels);
+}
+void ReadAt(MapReader& r, const std::string& key, bool, LayerAttributes& a) {
+  a.at_start = r.ChoiceOr(key, {"centre", "start"}, a.at_start ? 1 : 0) == 1;
+}
+// Of each axis once; a depth that is not named stays where it is.
+void ReadOrder(MapReader& r, const std::string& key, bool, LayerAttributes& a) {
+  if (r.Required(key) == nullptr) return;
+  std::vector<std::string> names = r.StringsOrNone(key);
+  const bool flat = std::find(names.begin(), names.end(), kSampleAxisNames[1]) == names.end();
+  if (flat && !names.empty()) names.insert(names.begin() + 1, kSampleAxisNames[1]);
+  std::vector<std::size_t> order;
+  for (std::size_t axis = 0; axis < kSampleAxes; ++axis) {
+    const auto at = std::find(names.begin(), names.end(), kSampleAxisNames[axis]);
+    if (at != names.end()) order.push_back(axis);
+  }
+  const bool whole = names.size() == kSampleAxes && order.size() == kSampleAxes;
+  r.Check(whole, key, "expected channels, height and width, and depth where there is one, each once");
+  for (std::size_t k = 0; whole && k < kSampleAxes; ++k) {
+    const auto names_axis = [&](const char* name) { return names[k] == name; };
+    const auto* const axis = std::find_if(std::begin(kSampleAxisNames), std::end(kSampleAxisNames), names_axis);
+    a.order[k] = static_cast<std::size_t>(axis - std::begin(kSampleAxisNames));
+  }
+}
 // The name is read where the layers are known (network_file.cc).
 void ReadTied(MapReader& r, const std::string& key, bool, LayerAttributes&) { r.Optional(key); }
 
@@ -117,7 +156,17 @@ const std::vector<AttributeReader>& Scalars() {
       {{"causal", kTrueOrFalse, "false", "no position reads those behind it"}, kCausalKey, ReadCausal},
       {{"fused", kTrueOrFalse, "true", "one op that keeps no scores; else products and softmax"}, kFusedKey, ReadFused},
       {{"dropout", NumberFrom(0, 1), "0", "share of the scores that is dropped"}, kDropoutKey, ReadDropout},
-      {{"over", OneOf({"channels", "width"}), "channels", "what adds up to 1"}, kLastAxisKey, ReadOver}};
+      {{"over", OneOf({"channels", "width"}), "channels", "what adds up to 1"}, kLastAxisKey, ReadOver},
+      {{"axis", OneOf(AxisNames()), "channels", "which axis is cut"}, kAxisKey, ReadAxis},
+      {{"begin", WholeNumberFrom(0, kMaxChannels), "0", "the first that is taken"}, kBeginKey, ReadBegin},
+      {{"end", WholeNumberFrom(1, kMaxChannels), "the axis's end", "behind the last that may be taken"},
+       kEndKey,
+       ReadEnd},
+      {{"step", WholeNumberFrom(1, kMaxChannels), "1", "from one that is taken to the next"}, kStepKey, ReadStep},
+      {{"at", OneOf({"centre", "start"}), "centre", "what of the image stays"}, kAtKey, ReadAt},
+      {{"order", "a list of axes", "required", "the input's axes in the result's order: channels, height, width"},
+       kOrderKey,
+       ReadOrder}};
   return kTable;
 }
 

@@ -135,6 +135,7 @@ class Checker {
     }
     std::string problem;
     layer.shape = layer.kind->infer(layer.attributes, inputs, problem);
+    if (count == 0) layer.shape.n = network_->input.n;
     if (problem.empty()) problem = TokensProblem(layer);
     if (problem.empty()) problem = TiedProblem(layer);
     if (problem.empty()) return CheckSizes(layer);

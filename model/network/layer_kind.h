@@ -49,6 +49,18 @@ enum AttributeKey : std::uint64_t {
   kFusedKey = std::uint64_t{1} << 41,
   kDropoutKey = std::uint64_t{1} << 42,
   kLastAxisKey = std::uint64_t{1} << 43,
+  kShiftKey = std::uint64_t{1} << 48,
+  kRelativeKey = std::uint64_t{1} << 49,
+  kAxisKey = std::uint64_t{1} << 50,
+  kBeginKey = std::uint64_t{1} << 51,
+  kEndKey = std::uint64_t{1} << 52,
+  kStepKey = std::uint64_t{1} << 53,
+  kOrderKey = std::uint64_t{1} << 54,
+  kAtKey = std::uint64_t{1} << 55,
+  kBlockKey = std::uint64_t{1} << 56,
+  kBlockedImageKey = std::uint64_t{1} << 57,
+  kReshapedKey = std::uint64_t{1} << 58,
+  kInputImageKey = std::uint64_t{1} << 59,
 };
 
 // Trainable, fp32. A vector of one value per channel is {1, channels}, a convolution's weight {out, in / groups, window}.

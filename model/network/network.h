@@ -50,6 +50,12 @@ struct LayerAttributes {
   bool fused = true;              // attention: one op; false: written out
   double dropout = 0;             // attention: rate at which scores are dropped
   bool last_axis = false;         // softmax: along the width; false: over channels
+  std::array<std::int64_t, 3> shift{0, 0, 0};     // roll: places moved on; attention: those that the image was moved back
+  std::array<std::int64_t, 3> relative{1, 1, 1};  // attention: the window that its table of distances is for
+  std::size_t cut_axis = 0;                       // slice: of SamplePlace (model/step/rearrangement.h)
+  std::int64_t begin = 0, end = 0, step = 1;      // slice; end 0: the axis's
+  std::array<std::size_t, 4> order{0, 1, 2, 3};   // permute: the input's axes, of SamplePlace
+  bool at_start = false;                          // crop: the image's first places; false: the centre
   std::int64_t PadAfter(std::size_t axis) const { return pad_after[axis] < 0 ? pad[axis] : pad_after[axis]; }
 };
 

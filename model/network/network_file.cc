@@ -136,7 +136,7 @@ class NetworkReader {
     layer.name = reader.RequiredString("name");
     const Node* kind = reader.Required("kind");
     if (kind != nullptr && layer.kind == nullptr) ReportKind(*kind);
-    layer.inputs = ReadInputs(reader);
+    layer.inputs = ReadInputs(reader, layer.kind == nullptr || layer.kind->max_inputs > 0);
     if (layer.kind == nullptr) {
       sound_ = false;
       return layer;  // which other keys are right depends on the kind
@@ -172,8 +172,10 @@ class NetworkReader {
                       node.scalar, DidYouMean(node.scalar, names), kRecorded));
   }
 
-  std::vector<LayerId> ReadInputs(MapReader& reader) {
+  // `reads`: layers of the kind read something.
+  std::vector<LayerId> ReadInputs(MapReader& reader, bool reads) {
     const Node* from = reader.Optional("from");
+    if (from == nullptr && !reads) return {};
     if (from == nullptr) return {static_cast<LayerId>(network_.layers.size()) - 1};  // the previous layer or the input
     std::vector<LayerId> inputs;
     if (from->IsScalar()) {

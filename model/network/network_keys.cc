@@ -69,6 +69,7 @@ const KeyTable& NetworkKeys() {
 }
 
 std::string InputCountText(const LayerKind& kind) {
+  if (kind.max_inputs == 0) return "nothing";
   if (kind.max_inputs == 1) return "one layer";
   if (kind.max_inputs == kind.min_inputs) return fmt::format("{} layers", kind.min_inputs);
   return fmt::format("{} to {} layers", kind.min_inputs, kind.max_inputs);

@@ -49,7 +49,7 @@ struct ExtentReader {
   const char* meaning;
   const char* usual = nullptr;  // where nothing is given; nullptr: the field's own value
 };
-constexpr std::array<ExtentReader, 8> kExtents = {
+constexpr std::array<ExtentReader, 14> kExtents = {
     {{"window", kWindowKey, &LayerAttributes::window, 1, "what one element of the result is made from", nullptr},
      {"stride", kStrideKey, &LayerAttributes::stride, 1, "from one window to the next", nullptr},
      {"dilation", kDilationKey, &LayerAttributes::dilation, 1, "from one element of the window to the next", nullptr},
@@ -60,7 +60,14 @@ constexpr std::array<ExtentReader, 8> kExtents = {
       nullptr},
      {"scale", kScaleKey, &LayerAttributes::scale, 1, "how many times as large the result is", "none"},
      {"image", kImageKey, &LayerAttributes::image, 1, "size of the result",
-      "by `scale` (resize), or that of the second layer in `from`"}}};
+      "by `scale` (resize), or that of the second layer in `from`"},
+     {"shift", kShiftKey, &LayerAttributes::shift, -kMaxExtent, "places that the image was or is moved", nullptr},
+     {"window", kBlockKey, &LayerAttributes::window, 1, "size of the windows, which must divide the image", nullptr},
+     {"image", kBlockedImageKey, &LayerAttributes::image, 1, "that the windows divide; goes with `shift`", "none"},
+     {"image", kReshapedKey, &LayerAttributes::image, 1, "size of the result", nullptr},
+     {"image", kInputImageKey, &LayerAttributes::image, 1, "size of the input", "one place"},
+     {"relative", kRelativeKey, &LayerAttributes::relative, 1,
+      "adds a trained number for each distance within such a window", "none"}}};
 
 }  // namespace spillway
 

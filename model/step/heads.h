@@ -23,7 +23,8 @@ enum class ProductRole : std::uint8_t {
 struct HeadSplit {
   std::int64_t heads = 1, kv_heads = 1;
   std::int64_t size = 1;               // features of a head
-  std::int64_t queries = 1, keys = 1;  // positions of each
+  std::int64_t queries = 1, keys = 1;  // positions of each, of one row
+  std::int64_t rows = 1;               // of positions, which attend to themselves alone: windows
   bool packed = false;
   ProductRole role = ProductRole::kScores;  // products alone
   std::int64_t Channels() const { return packed ? (heads + 2 * kv_heads) * size : heads * size; }

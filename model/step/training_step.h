@@ -19,7 +19,9 @@
 #include "model/step/box.h"
 #include "model/step/heads.h"
 #include "model/step/op_kind.h"
+#include "model/step/rearrangement.h"
 #include "model/step/tensor.h"
+#include "model/step/window_grid.h"
 
 namespace spillway {
 
@@ -100,6 +102,8 @@ struct OpDetails {
   bool causal = false;                   // softmax: of the scores up to the position's own
   bool scaled = false;                   // softmax: of scores divided by the root of a head's size
   std::int64_t row = 0;                  // embedding: which row of the tokens
+  Rearrangement rearrangement{};         // rearrange: what comes from where
+  WindowGrid windows{};                  // score bias
   bool operator==(const OpDetails&) const = default;
 };
 

@@ -97,13 +97,13 @@ void StepWriter::EmitInputGradient(std::size_t k, Op op, bool overwrites) {
   }
 }
 
-TensorId StepWriter::NewInnerGradient(const std::string& name, const Shape& shape) {
-  return NewTensor(layer().name + ":" + name + ":gradient", shape, TensorClass::kGradient, TypeOfValue(current_ + 1));
+TensorId StepWriter::NewInnerGradient(const std::string& name, const Shape& shape, DataType type) {
+  return NewTensor(layer().name + ":" + name + ":gradient", shape, TensorClass::kGradient, type);
 }
 
 TensorId StepWriter::NewGradientPart(std::size_t k) {
   if (WantsGradient(k)) return NewGradient(InputValue(k));
-  return NewInnerGradient("unused" + std::to_string(k), InputShape(k));
+  return NewInnerGradient("unused" + std::to_string(k), InputShape(k), Type());
 }
 
 void StepWriter::AddGradientPart(std::size_t k, TensorId part) {

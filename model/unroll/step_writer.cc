@@ -163,17 +163,24 @@ TensorId StepWriter::NewAuxiliaryResult() {
              NewTensor(layer().name, layer().shape, TensorClass::kAuxiliary, TypeOf(*network_, layer()));
 }
 
+TensorId StepWriter::NewInput() {
+  return values_[current_ + 1] =
+             NewTensor(layer().name, layer().shape, TensorClass::kInput, TypeOf(*network_, layer()));
+}
+
 TensorId StepWriter::OverwriteInput() { return values_[current_ + 1] = Input(); }
 
 bool StepWriter::MayOverwriteInput() const {
   const LayerId producer = layer().inputs[0];
   if (producer == kNetworkInput || readers_[InputValue(0)] != 1) return false;
+  if (step_.tensors[static_cast<std::size_t>(Input())].use == TensorClass::kInput) return false;
   return options_->inference || !network_->layers[static_cast<std::size_t>(producer)].kind->backward_reads_result;
 }
 
-TensorId StepWriter::NewInner(const std::string& name, const Shape& shape) {
-  inner_[current_].push_back(
-      NewTensor(layer().name + ":" + name, shape, TensorClass::kTransient, TypeOf(*network_, layer())));
+DataType StepWriter::Type() const { return TypeOf(*network_, layer()); }
+
+TensorId StepWriter::NewInner(const std::string& name, const Shape& shape, DataType type) {
+  inner_[current_].push_back(NewTensor(layer().name + ":" + name, shape, TensorClass::kTransient, type));
   return inner_[current_].back();
 }
 
@@ -242,7 +249,10 @@ void StepWriter::Classify() {
   for (std::size_t i = static_cast<std::size_t>(step_.first_backward); i < step_.ops.size(); ++i) {
     for (const TensorId id : step_.ops[i].reads) saved[static_cast<std::size_t>(id)] = true;
   }
-  if (saved[0]) step_.maps.push_back(0);
+  for (std::size_t t = 0; t < step_.tensors.size(); ++t) {
+    const bool input = step_.tensors[t].use == TensorClass::kInput;
+    if (input && saved[t]) step_.maps.push_back(static_cast<TensorId>(t));
+  }
   for (std::size_t i = 0; i < static_cast<std::size_t>(step_.first_backward); ++i) {
     for (const TensorId id : step_.ops[i].writes) {
       Tensor& tensor = step_.tensors[static_cast<std::size_t>(id)];

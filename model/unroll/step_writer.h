@@ -43,6 +43,7 @@ class StepWriter {
   std::vector<OpSlice> InputSlices() const;
   TensorId NewResult();           // a tensor of its own
   TensorId NewAuxiliaryResult();  // the same, kept for backward but never classified: the loss
+  TensorId NewInput();            // there before the step: a further input
   TensorId OverwriteInput();      // the tensor of input 0
   // Nobody needs input 0 as it is after this layer has read it, so the result may take its place.
   bool MayOverwriteInput() const;
@@ -65,13 +66,17 @@ class StepWriter {
   // An op that casts a tensor of that shape; `to` kNoTensor: still without a result.
   Op NewCast(Pass pass, TensorId from, TensorId to, const Shape& shape) const;
 
+  // The type that the layer computes in, the network's, and whether they differ: under autocast.
+  DataType Type() const;
+  DataType WideType() const { return network_->type; }
+  bool Narrows() const { return Type() != WideType(); }
   // A result within the layer, by the order in which they are made; backward may read it as it reads the layer's own.
-  TensorId NewInner(const std::string& name, const Shape& shape);
+  TensorId NewInner(const std::string& name, const Shape& shape, DataType type);
   TensorId Inner(std::size_t k) const { return inner_[current_][k]; }
 
   // Backward.
   TensorId OutputGradient() const;
-  TensorId NewInnerGradient(const std::string& name, const Shape& shape);
+  TensorId NewInnerGradient(const std::string& name, const Shape& shape, DataType type);
   // Emits `op`, whose result is the gradient of parameter k, or a further part of it where the parameter is shared.
   void EmitParameterGradient(std::size_t k, Op op);
   // Input k or anything before it has parameters. Nothing is computed for inputs without.

@@ -65,10 +65,12 @@ Network BuildZooNetwork(const std::string& name, const ZooOptions& options) {
   if (const auto stages = DepthIn(name, "nnunet-3d-"); stages && *stages >= 2 && *stages <= 8) {
     return BuildNnUNet3d(*stages, options);
   }
+  if (const auto features = DepthIn(name, "swin-unetr-"); features && *features >= 12 && *features % 12 == 0) {
+    return BuildSwinUnetr(*features, options);
+  }
   throw UserError("unknown network '" + name + "'" + DidYouMean(name, NamesOf(Zoo())) +
-                  " (also resnet<3n+2> from 26 on, vgg<16+5k> and nnunet-3d-<stages>; others are files, `file: ...`, "
-                  "or recorded steps, "
-                  "`graph: ...`)");
+                  " (also resnet<3n+2> from 26 on, vgg<16+5k>, nnunet-3d-<stages> and swin-unetr-<12k>; others are "
+                  "files, `file: ...`, or recorded steps, `graph: ...`)");
 }
 
 }  // namespace spillway

@@ -25,8 +25,8 @@ struct ZooEntry {
 };
 const std::vector<ZooEntry>& Zoo();
 // Builds a network of the zoo with shapes inferred. Beside the table's names, "resnet<depth>" for any depth 3n+2
-// (n >= 8 bottleneck blocks, spread as in ResNet-152) , "vgg<depth>" for any depth 16+5k (vDNN) and
-// "nnunet-3d-<stages>" for 2 to 8 stages are understood.
+// (n >= 8 bottleneck blocks, spread as in ResNet-152) , "vgg<depth>" for any depth 16+5k (vDNN) "nnunet-3d-<stages>"
+// for 2 to 8 stages and "swin-unetr-<features>" for multiples of 12 are understood.
 // Throws UserError for an unknown name (nearest named) or a size the network cannot take.
 Network BuildZooNetwork(const std::string& name, const ZooOptions& options);
 

@@ -30,6 +30,9 @@ bool ComputesSamplesApart(const Op& op) {
     case OpKind::kPosition:
     case OpKind::kClassToken:
     case OpKind::kRope:
+    case OpKind::kRearrange:
+    case OpKind::kScoreBias:
+    case OpKind::kPlaneAdd:
       return true;
     case OpKind::kAttention:  // its mask is drawn for all samples at once
       return !DrawsMask(op.shape.operands);

@@ -9,6 +9,7 @@
 #include "tests/cpu_step_runner.h"
 #include "tests/training_networks.h"
 #include "tests/transformer_networks.h"
+#include "tests/window_networks.h"
 
 namespace spillway {
 namespace {
@@ -29,7 +30,11 @@ const std::vector<Case> kCases = {{"everything", Everything, 0.001f},
                                   {"gpt", TinyGpt, 0.02f},
                                   {"vit", TinyVit, 0.02f},
                                   {"llama", TinyLlama, 0.1f},
-                                  {"bert", TinyBert, 0.02f}};
+                                  {"bert", TinyBert, 0.02f},
+                                  {"swin", TinySwin, 0.02f},
+                                  {"swin-3d", TinySwin3d, 0.02f},
+                                  {"shuffled", Shuffled, 0.02f},
+                                  {"conditioned", Conditioned, 0.02f}};
 
 StepOptions InPlaceGradients() {
   StepOptions options;

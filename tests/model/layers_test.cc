@@ -35,7 +35,8 @@ TrainingStep StepAround(const char* kind, LayerAttributes attributes) {
   if (LayerKindByName(kind).min_inputs == 2) inputs.push_back(other);
   const LayerId layer = b.Add("layer", kind, inputs, attributes);
   std::vector<LayerId> all{b.Linear("fc", b.GlobalAveragePool("pool", layer), 3)};
-  if (inputs.size() == 1) all.push_back(b.Linear("fc_other", b.GlobalAveragePool("pool_other", other), 3));
+  const bool reads_both = inputs.size() == 2 && LayerKindByName(kind).data_inputs > 1;
+  if (!reads_both) all.push_back(b.Linear("fc_other", b.GlobalAveragePool("pool_other", other), 3));
   return BuildTrainingStep(b.Loss(all.size() == 2 ? b.AddUp("sum", all) : all[0]));
 }
 
@@ -101,8 +102,19 @@ TEST_CASE("what backward saves, kind by kind") {
       {"rope", {.heads = 2}, false, false, {}},
       {"attention", {.heads = 2, .kv_heads = 1}, true, true, {"layer:log_sum"}},
       {"softmax", {}, false, true, {}},
+      {"slice", {.end = 2}, false, false, {}},
+      {"reshape", {.out_channels = 16, .image = {1, 4, 4}}, false, false, {}},
+      {"permute", {.order = {2, 1, 0, 3}}, false, false, {}},
+      {"roll", {.shift = {0, 1, 1}}, false, false, {}},
+      {"pad", {.pad = {0, 1, 1}}, false, false, {}},
+      {"windows", {.window = {1, 4, 4}}, false, false, {}},
+      {"merge_windows", {.window = {1, 1, 8}}, false, false, {}},
+      {"pixel_shuffle", {.scale = {1, 2, 2}}, false, false, {}},
+      {"pixel_unshuffle", {.scale = {1, 2, 2}}, false, false, {}},
+      {"channel_shuffle", {.groups = 2}, false, false, {}},
   };
-  CHECK(cases.size() + 2 == LayerKinds().size());  // all but the loss, which follows, and embedding (token_layers_test)
+  // All but the loss, which follows, embedding (token_layers_test), and a further input (moved_layers_test).
+  CHECK(cases.size() + 3 == LayerKinds().size());
   for (const SavedCase& c : cases) {
     INFO(c.kind);
     const TrainingStep step = StepAround(c.kind, c.attributes);

@@ -30,6 +30,9 @@ REFUSED(Embedding)
 REFUSED(Position)
 REFUSED(ClassToken)
 REFUSED(Rope)
+REFUSED(Rearrange)
+REFUSED(ScoreBias)
+REFUSED(PlaneAdd)
 #undef REFUSED
 
 // The CPU device has none either.
