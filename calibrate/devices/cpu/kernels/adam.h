@@ -3,6 +3,7 @@
 #ifndef SPILLWAY_CALIBRATE_DEVICES_CPU_KERNELS_ADAM_H_
 #define SPILLWAY_CALIBRATE_DEVICES_CPU_KERNELS_ADAM_H_
 
+#include <algorithm>
 #include <cmath>
 
 #include "calibrate/devices/cpu/kernels.h"
@@ -21,7 +22,7 @@ class AdamStep {
   float Divisor(float gradient, float& mean, float& square) const {
     mean = static_cast<float>(kMean) * mean + static_cast<float>(1 - kMean) * gradient;
     square = static_cast<float>(kSquare) * square + static_cast<float>(1 - kSquare) * gradient * gradient;
-    return std::sqrt(square) * root_ + 1e-8f;
+    return std::sqrt(std::max(square, 0.0f)) * root_ + 1e-8f;  // below zero only where a bench filled it in
   }
   float Moved(float parameter, float mean, float divisor) const { return kept_ * parameter - rate_ * mean / divisor; }
 
