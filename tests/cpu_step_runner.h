@@ -86,7 +86,8 @@ class StepRunner {
                            .workspace = scratch_->data(),
                            .random_stream = RandomStream(1, iteration, op.layer),
                            .labels = labels_[Index(op.layer)],
-                           .learning_rate = learning_rate};
+                           .learning_rate = learning_rate,
+                           .iteration = iteration};
     Values& running = running_[static_cast<std::size_t>(op.layer)];
     if (op.kind == OpKind::kBatchNorm && op.pass == Pass::kForward && !recomputation) {
       running.resize(2 * static_cast<std::size_t>(op.shape.in.c));

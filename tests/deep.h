@@ -25,12 +25,17 @@ Number Cases(Number quick, Number deep) {
   return Deep() ? deep : quick;
 }
 
-// One of each `of` neighbours, in their order; all in the deep tier. SPILLWAY_SEED draws them; ./test takes it from the
-// commit, so that the same commit draws the same and other commits draw others. Without it the seed is 0.
+// SPILLWAY_SEED. ./test takes it from the commit, so that the same commit draws the same and other commits draw others. Without
+// it the seed is 0.
+inline std::uint64_t DrawnSeed() {
+  const char* seed = std::getenv("SPILLWAY_SEED");
+  return seed == nullptr ? 0 : std::strtoull(seed, nullptr, 10);
+}
+
+// One of each `of` neighbours, in their order; all in the deep tier. The seed draws them.
 template <typename T>
 std::vector<std::reference_wrapper<const T>> Drawn(const std::vector<T>& all, std::size_t of = 3) {
-  const char* seed = std::getenv("SPILLWAY_SEED");
-  Random random(seed == nullptr ? 0 : std::strtoull(seed, nullptr, 10));
+  Random random(DrawnSeed());
   std::vector<std::reference_wrapper<const T>> drawn;
   for (std::size_t first = 0; first < all.size(); first += of) {
     const std::size_t count = std::min(of, all.size() - first);

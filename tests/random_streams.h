@@ -77,6 +77,9 @@ inline void AddRandomStreams(
   SwapWhereStreamed(step, uses, "streamed", plan);
 }
 
+// Those whose parts libraries compute as they do the whole: no products, no sums over samples.
+inline bool ExactInParts(const Op& op) { return !AddsUpSamples(op) && !IsProduct(op.kind); }
+
 // The same, every op that can, in tiles of up to `most` too.
 inline void AddRandomTiledStreams(const TrainingStep& step, std::uint32_t percent, const TileCounts& most,
                                   Random& random, Plan& plan) {

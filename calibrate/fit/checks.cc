@@ -26,9 +26,10 @@ std::set<std::string> DevicesWithKernels(std::span<const Sample> samples) {
 
 // What was measured: two samples with one of these should have one time.
 std::string SameKey(const FitRow& row, const Sample& sample) {
-  return fmt::format("{}|{}|{}|{}|{}|{}|{}|{}|{}|{}", LayerKey(sample), sample.launch.shape.in.n, sample.algorithm,
-                     sample.best, row.harness, row.origin, sample.device, static_cast<int>(sample.launch.type),
-                     static_cast<int>(sample.launch.layout), sample.launch.workspace);
+  return fmt::format("{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}", LayerKey(sample), sample.launch.shape.in.n,
+                     sample.launch.shape.operands, sample.algorithm, sample.best, row.harness, row.origin,
+                     sample.device, static_cast<int>(sample.launch.type), static_cast<int>(sample.launch.layout),
+                     sample.launch.workspace);
 }
 
 struct Repeated {

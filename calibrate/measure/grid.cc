@@ -100,8 +100,14 @@ Network BuildChain(const Chain& chain) {
 }  // namespace
 
 std::vector<std::shared_ptr<const BenchNetwork>> BenchGrid() {
+  const std::vector<std::shared_ptr<const BenchNetwork>> today = BenchGridToday();
   std::vector<std::shared_ptr<const BenchNetwork>> grid;
-  for (const Chain& chain : kChains) grid.push_back(MakeBenchNetwork("grid", BuildChain(chain), StepOptions{}));
+  std::size_t next = 0;
+  for (const Chain& chain : kChains) {
+    grid.push_back(MakeBenchNetwork("grid", BuildChain(chain), StepOptions{}));
+    if (next < today.size()) grid.push_back(today[next++]);
+  }
+  grid.insert(grid.end(), today.begin() + static_cast<std::ptrdiff_t>(next), today.end());
   return grid;
 }
 

@@ -109,9 +109,11 @@ std::shared_ptr<const BenchNetwork> MakeBenchNetwork(std::string name, Network n
 
 // Small chains of layers whose launches cover the shapes of convolutional networks: windows of 1, 3, 5, 7 and 11,
 // strides 1 and 2, few and many channels, small and large images, batches from 8 to 96, and every other kind of layer
-// between them. Models are fitted to these launches, so that they hold for networks that were not measured. The order
+// between them; and, in turn with these, BenchGridToday. Models are fitted to these launches, so that they hold for networks that were not measured. The order
 // is that of measuring: each chain adds the shapes that the chains before it lack most.
 std::vector<std::shared_ptr<const BenchNetwork>> BenchGrid();
+// Small networks of the layers that networks have today (grid_today.cc).
+std::vector<std::shared_ptr<const BenchNetwork>> BenchGridToday();
 
 }  // namespace spillway
 

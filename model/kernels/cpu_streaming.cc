@@ -1,4 +1,5 @@
-// Everything that memory bounds, on a processor: kernels of oneDNN and plain loops that pass over their tensors.
+// Everything that memory bounds, on a processor: kernels of oneDNN and plain loops that pass over their tensors. Products of
+// activations and attention are plain loops as well, which their operations bind.
 //
 //   time = fixed + planes x plane_cost + added elements x accumulate_cost
 //          + overlapped(bytes / bandwidth, operations / (operation_rate x peak))
@@ -24,8 +25,12 @@ constexpr ParameterTable kParameters{
 };
 using Values = ParameterValues<kParameters>;
 
+constexpr bool ByLoops(OpKind kind) {
+  return !IsProduct(kind) || kind == OpKind::kProduct || kind == OpKind::kAttention;
+}
+
 std::span<const char* const> Algorithms(OpKind kind, Pass pass) {
-  return Nameless(!IsProduct(kind) && HasPass(kind, pass));
+  return Nameless(ByLoops(kind) && HasPass(kind, pass));
 }
 
 // Windows cost what they look at, in either direction, and an output as much as some comparisons.

@@ -17,6 +17,8 @@ namespace spillway {
 // 80 bytes for each fp32 parameter, of fused 28: 2.86 times. Measured on an A100 over 10^9 parameters: 63.3 against
 // 22.1 ms, 2.86 times (IMvision12/trinix, benchmarks/OPTIMIZER.md). SGD's: decay into a list of its own 3; momentum 2 + 3,
 // weights 3.
+//
+// Decay: AdamW's is PyTorch's default, SGD's that of He et al., 2016 (arXiv 1512.03385).
 const std::vector<Optimizer>& OptimizerTable() {
   static const Optimizer adam{.name = "adam",
                               .description = "Adam: two means in fp32",
@@ -24,7 +26,9 @@ const std::vector<Optimizer>& OptimizerTable() {
                               .states = {"mean", "square"},
                               .state_type = Optimizer::StateType::kFp32};
   static const std::vector<Optimizer> table = [] {
-    Optimizer adamw = adam, master = adam;
+    Optimizer adamw = adam;
+    adamw.weight_decay = 0.01;
+    Optimizer master = adamw;
     adamw.name = "adamw";
     adamw.description = "AdamW: as Adam, with weight decay of its own";
     master.name = "adamw-master";
@@ -41,6 +45,7 @@ const std::vector<Optimizer>& OptimizerTable() {
     lists.passes_last = 4;
     momentum.name = "sgd-momentum-foreach";
     momentum.description = "SGD of PyTorch with momentum and weight decay, by lists of tensors";
+    momentum.weight_decay = 1e-4;
     momentum.passes_before = 3;
     momentum.passes_last = 8;
     return std::vector<Optimizer>{kSgd, kSgdMomentum, adam, adamw, master, fused, lists, momentum};

@@ -33,6 +33,7 @@ struct Optimizer {
   // PyTorch's lists of tensors (foreach): the tensors of a parameter's size that all passes before the last, and the last
   // one, read or write. Between the two a tensor of temporary results stands beside each parameter. 0: one kernel.
   std::int64_t passes_before = 0, passes_last = 0;
+  double weight_decay = 0;      // share of the learning rate by which an update shrinks weights; for devices only
   bool master_weights = false;  // beside parameters narrower than fp32 keeps an fp32 copy, which it updates
 };
 

@@ -32,10 +32,11 @@ std::vector<OpWord> MakeOpWords() {
       {"softmax_loss", kKernel, OpKind::kSoftmaxLoss},
       {"update", kKernel, OpKind::kUpdate, 3},
       {"axpy", kKernel, OpKind::kUpdate, 2},  // w += a g: an update without momentum
+      {kChannelScale, kKernel, OpKind::kScale},
       {"copy", SampleKind::kCopy, OpKind::kCopy},
       {"conv_bias", kOther, OpKind::kConvolution, 1, true},
       {"conv_bias_relu", kOther, OpKind::kConvolution, 1, true},
-      {"scale", kOther, OpKind::kCopy, 1, true},
+      {"scale", kOther, OpKind::kCopy, 1, true},  // x *= a, as libraries have it
       {"zero", kOther, OpKind::kCopy, 1, true},
       {"allocation", kOther},
       {"overhead", kOther},
@@ -63,6 +64,8 @@ const OpWord* FindOpWord(std::string_view name) {
   }
   return nullptr;
 }
+
+const char* WordOf(OpKind kind) { return kind == OpKind::kScale ? kChannelScale : OpKindName(kind); }
 
 namespace {
 

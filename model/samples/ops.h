@@ -20,6 +20,8 @@ struct OpWord {
 };
 const std::vector<OpWord>& OpWords();
 const OpWord* FindOpWord(std::string_view name);  // nullptr: none
+const char* WordOf(OpKind kind);                  // the one that is written
+constexpr const char* kChannelScale = "channel_scale";
 
 // The passes of an op by the names used in samples.
 std::vector<std::string> PassWords(OpKind kind);

@@ -97,7 +97,7 @@ void PutShape(const Launch& launch, Cells& cells) {
 
 void PutLaunch(const Sample& sample, Cells& cells) {
   const Launch& launch = sample.launch;
-  if (sample.op.empty()) cells.Set(Column::kOp, OpKindName(launch.kind));
+  if (sample.op.empty()) cells.Set(Column::kOp, WordOf(launch.kind));
   cells.Set(Column::kPass, PassName(launch.pass));
   cells.Set(Column::kAlgorithm, AlgorithmCell(sample));
   cells.Set(Column::kMath, MathWord(launch.math));

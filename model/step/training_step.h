@@ -77,6 +77,9 @@ struct OpSlice {
   bool operator==(const OpSlice&) const = default;
 };
 
+// Passes over the gradients of all parameters, and those of an optimizer by lists (model/unroll/step_updates.cc).
+enum class ListPass : std::uint8_t { kUnscale, kNorm, kClip, kBefore, kLast };
+
 // Details that a device needs in addition to the shape. Costs do not depend on them.
 struct OpDetails {
   // add, concat: every operand in order; one that is used twice is there twice. Slice: what of the whole its result is.
@@ -104,6 +107,9 @@ struct OpDetails {
   std::int64_t row = 0;                  // embedding: which row of the tokens
   Rearrangement rearrangement{};         // rearrange: what comes from where
   WindowGrid windows{};                  // score bias
+  double weight_decay = 0;               // update: share of the learning rate by which weights shrink
+  ListPass list_pass = ListPass::kNorm;  // foreach: which
+  std::vector<std::int64_t> list{};      // foreach: elements of each parameter
   bool operator==(const OpDetails&) const = default;
 };
 

@@ -32,10 +32,15 @@ StepWriter::Trained StepWriter::TrainedIn(std::size_t first, std::size_t last) c
   return trained;
 }
 
-Op StepWriter::NewListPass(const std::string& name, const Trained& trained, std::int64_t tensors) const {
+Op StepWriter::NewListPass(const std::string& name, const Trained& trained, ListPass pass, std::int64_t tensors) const {
   std::int64_t elements = 0;
-  for (const TensorId t : trained.parameters) elements += step_.tensors[static_cast<std::size_t>(t)].shape.Elements();
   Op op = NewOp(OpKind::kForeach, Pass::kUpdate, trained.gradients, {});
+  op.details.list_pass = pass;
+  op.details.weight_decay = UsedOptimizer().weight_decay;
+  for (const TensorId t : trained.parameters) {
+    op.details.list.push_back(step_.tensors[static_cast<std::size_t>(t)].shape.Elements());
+    elements += op.details.list.back();
+  }
   op.name = name;
   op.type = network_->type;
   op.math = MathMode::kFp32;
@@ -49,16 +54,16 @@ void StepWriter::EmitOnGradients() {
   const Trained trained = TrainedIn(0, network_->layers.size());
   if (trained.gradients.empty()) return;
   if (network_->precision != nullptr && network_->precision->scales_loss) {
-    Op op = NewListPass("gradients:unscale", trained, 2);
+    Op op = NewListPass("gradients:unscale", trained, ListPass::kUnscale, 2);
     op.writes = trained.gradients;
     Emit(std::move(op));
   }
   if (!network_->clips_gradients) return;
   const TensorId norm = NewTensor("gradient_norm", {}, TensorClass::kParameterCopy, DataType::kFp32);
-  Op op = NewListPass("gradients:norm", trained, 1);
+  Op op = NewListPass("gradients:norm", trained, ListPass::kNorm, 1);
   op.writes = {norm};
   Emit(std::move(op));
-  op = NewListPass("gradients:clip", trained, 2);
+  op = NewListPass("gradients:clip", trained, ListPass::kClip, 2);
   op.reads.push_back(norm);
   op.writes = trained.gradients;
   Emit(std::move(op));
@@ -84,6 +89,7 @@ void StepWriter::EmitUpdate(std::size_t k) {
   op.type = network_->type;
   op.shape = {
       .in = parameter.shape, .out = parameter.shape, .operands = UpdateOperands(UsedOptimizer(), network_->type)};
+  op.details.weight_decay = UsedOptimizer().weight_decay;
   Emit(std::move(op));
 }
 
@@ -98,12 +104,12 @@ void StepWriter::EmitListUpdates(std::size_t first, std::size_t last) {
     temporaries.push_back(NewTensor(parameter.name + ":temporary", parameter.shape, TensorClass::kParameterCopy));
   }
   const std::string of = first == 0 && last == network_->layers.size() ? "parameters" : layer().name;
-  Op passes = NewListPass(of + ":passes", trained, UsedOptimizer().passes_before);
+  Op passes = NewListPass(of + ":passes", trained, ListPass::kBefore, UsedOptimizer().passes_before);
   Append(trained.parameters, passes.reads);
   Append(trained.states, passes.reads);
   passes.writes = trained.states;
   Append(temporaries, passes.writes);
-  Op update = NewListPass(of + ":update", trained, UsedOptimizer().passes_last);
+  Op update = NewListPass(of + ":update", trained, ListPass::kLast, UsedOptimizer().passes_last);
   update.reads = passes.reads;
   Append(temporaries, update.reads);
   update.writes = trained.parameters;

@@ -131,7 +131,7 @@ class StepWriter {
     std::vector<TensorId> parameters, gradients, states;
   };
   Trained TrainedIn(std::size_t first, std::size_t last) const;  // the layers [first, last)
-  Op NewListPass(const std::string& name, const Trained& trained, std::int64_t tensors) const;
+  Op NewListPass(const std::string& name, const Trained& trained, ListPass pass, std::int64_t tensors) const;
   void EmitUpdates(std::size_t first, std::size_t last);
   void EmitUpdate(std::size_t k);
   void EmitListUpdates(std::size_t first, std::size_t last);

@@ -16,9 +16,6 @@ namespace {
 
 constexpr int kIterations = 2;
 
-// Those whose parts the library computes as it does the whole: no products, no sums over samples.
-bool ExactInParts(const Op& op) { return !AddsUpSamples(op) && !IsProduct(op.kind); }
-
 // But for rounding, which is all that a bias in front of a norm gets for a gradient.
 bool IsClose(const std::vector<float>& a, const std::vector<float>& b) {
   float most = 1e-3f, difference = 0;

@@ -43,14 +43,25 @@ Counted Judged(const PreparedRun& run) {
 // The networks of 2012 to 2019: those that the strategies were published with.
 constexpr std::size_t kSweptNetworks = 21;
 
-TEST_CASE("both sweeps name every strategy once, and the older networks of the zoo") {
-  std::multiset<std::string> named;
-  for (const char* name : {"heuristics", "solvers"}) {
-    for (const StrategyChoice& choice : Sweep(name).strategies) named.insert(choice.name);
+TEST_CASE("both pairs of sweeps name every strategy once, and together every network of the zoo") {
+  for (const std::string later : {"", "-today"}) {
+    std::multiset<std::string> named;
+    const std::string heuristics = later.empty() ? "heuristics" : "today";
+    for (const std::string& name : {heuristics, "solvers" + later}) {
+      for (const StrategyChoice& choice : Sweep(name).strategies) named.insert(choice.name);
+    }
+    for (const Strategy& strategy : Strategies()) {
+      INFO(strategy.name);
+      CHECK(named.count(strategy.name) == 1);
+    }
   }
-  for (const Strategy& strategy : Strategies()) {
-    INFO(strategy.name);
-    CHECK(named.count(strategy.name) == 1);
+  std::multiset<std::string> swept;
+  for (const char* name : {"heuristics", "today"}) {
+    for (const NetworkChoice& network : Sweep(name).networks) swept.insert(network.zoo);
+  }
+  for (const std::string& name : ZooNames()) {
+    INFO(name);
+    CHECK(swept.count(name) == 1);
   }
   PreparedRun run;
   Prepare(Sweep("heuristics"), {}, run);
@@ -78,6 +89,37 @@ TEST_CASE("each heuristic's plan of small networks is proved, or there is a reas
   CHECK(counted.feasible < counted.rows);
   CHECK(counted.swapped > 50);
   CHECK(counted.recomputed > 20);
+  CHECK_FALSE(counted.reasons.contains(""));
+}
+
+Counted JudgedToday(const std::string& sweep, const std::set<std::string>& networks) {
+  PreparedRun run;
+  Scenario scenario = Sweep(sweep);
+  ApplyOverrides({.machines = {"a100-pcie4"}}, scenario);
+  Prepare(scenario, {}, run);
+  std::erase_if(run.points,
+                [&](const Point& point) { return !networks.empty() && !networks.contains(point.row.network); });
+  return Judged(run);
+}
+
+TEST_CASE("each heuristic's plan of small networks of today is proved, or there is a reason", "[threads]") {
+  const Counted counted = JudgedToday("today", {"unet-2d", "mobilenet-v3-small", "gpt2"});
+  CHECK(counted.rows == 3 * 2 * 26);
+  CHECK(counted.feasible > counted.rows / 2);
+  CHECK(counted.feasible < counted.rows);
+  CHECK(counted.swapped > 40);
+  CHECK(counted.recomputed > 20);
+  CHECK_FALSE(counted.reasons.contains(""));
+}
+
+TEST_CASE("each strategy's plan of every network of today is proved, or there is a reason", "[deep][threads]") {
+  Counted counted = JudgedToday("today", {});
+  CHECK(counted.rows == 44 * 2 * 26);
+  CHECK(counted.feasible > counted.rows / 2);
+  CHECK_FALSE(counted.reasons.contains(""));
+  counted = JudgedToday("solvers-today", {});
+  CHECK(counted.rows == 3 * 2 * 13);
+  CHECK(counted.feasible > counted.rows / 2);
   CHECK_FALSE(counted.reasons.contains(""));
 }
 

@@ -91,6 +91,7 @@ void BoundKernels::Run(std::uint32_t instruction) {
   CpuArguments arguments = bound.arguments;
   arguments.random_stream =
       RandomStream(training_.options().seed, training_.iteration(), bound.role.layer, bound.role.first_element);
+  arguments.iteration = training_.iteration();
   Gather(bindings_[row_[instruction]]);
   bound.kernel->Run(arguments);
   Scatter(bindings_[row_[instruction]]);

@@ -1,7 +1,7 @@
 // The kernels of the CPU device. They compute every op of a training step on buffers in host memory.
 //
 // oneDNN computes convolution, transposed or not, linear, batch norm, pooling, LRN forward, softmax, ReLU and add. Plain
-// loops compute the rest: bias, concat, resize, slice, dropout, the loss, max pooling and LRN backward, update, copy.
+// loops compute the rest: bias, concat, resize, slice, dropout, the loss, max pooling and LRN backward, updates (also by lists, and clipping), copy.
 //
 //   CpuKernels kernels;                                               // once per device
 //   const CpuKernel& kernel = kernels.Prepare(CallOf(op));  // once per op: builds code, may take ms
@@ -41,6 +41,7 @@ struct CpuArguments {
   std::span<const std::int32_t> labels{};  // softmax loss backward: class per sample and position, batch outermost
   float learning_rate = 0.01f;             // update
   float momentum = 0.9f;                   // update
+  std::uint64_t iteration = 0;             // update: steps before this one
   // Batch norm: the running means of all channels, then their running variances. Training updates them, inference reads
   // them. A recomputation passes an empty span and updates nothing.
   std::span<float> running_statistics{};

@@ -19,11 +19,19 @@ bool CancelEviction(WalkState& state, TensorId tensor) {
   return std::erase_if(state.evictions, [tensor](const PendingEviction& one) { return one.tensor == tensor; }) > 0;
 }
 
+// The op overwrites what it reads, and has done so: there is nothing for a second run to read.
+bool HasRunInPlace(const PlanWalk& w, OpId run) {
+  for (const auto& [t, access, last] : w.in.tables.Touches(run)) {
+    if (access == Access::kReadWrite && w.state[t].OnDevice()) return true;
+  }
+  return false;
+}
+
 void ComputeResult(PlanWalk& w, const Recomputation& entry, TensorId tensor) {
   TensorState& at = w.state[tensor];
   // This entry decides from now on about a tensor that was about to leave, or that another result's kernel computed.
   if (!CancelEviction(w.state, tensor) && std::erase(w.state.computed_along, tensor) == 0) {
-    if (at.OnDevice() || !Recompute(w, tensor, entry.before)) return;
+    if (at.OnDevice() || HasRunInPlace(w, entry.run) || !Recompute(w, tensor, entry.before)) return;
   }
   const bool ends_gap = at.gap != kNoGap && entry.before == w.in.Gap(at.gap).before;
   at.keep_result = !ends_gap || KeepsResult(w, tensor);

@@ -53,7 +53,8 @@ bool Reads(const PlanWalk& w, const Recomputation& entry, TensorId tensor);
 //                                     free n
 //
 // An entry computes the results whose gap is open and recomputed. If there are none, it computes results that no op
-// uses any more, for other entries. It passes over results that are on the device.
+// uses any more, for other entries. It passes over results that are on the device, and over the other results of an op whose
+// result in place is.
 void RunEntriesBefore(PlanWalk& w, OpId op);
 
 }  // namespace spillway
