@@ -34,32 +34,6 @@ std::optional<bool> FlagBefore(const AskedCall& call, std::size_t behind) {
   return flag == "true";
 }
 
-bool AreAlike(const RecordedOperand& a, const RecordedOperand& b) { return a.shape == b.shape && a.type == b.type; }
-
-// Of lists of tensors one behind the other, the elements of the first. 0: the lists differ in shapes.
-double ElementsOfLists(const AskedCall& call, std::size_t lists) {
-  if (call.inputs() == 0 || call.inputs() % lists != 0) return 0;
-  const std::size_t each = call.inputs() / lists;
-  double elements = 0;
-  for (std::size_t k = 0; k < call.inputs(); ++k) {
-    if (!AreAlike(call.Input(k), call.Input(k % each))) return 0;
-    if (k < each) elements += call.Input(k).Elements();
-  }
-  return elements;
-}
-
-// A pass over lists of tensors as one over a tensor of all their elements: one kernel takes a whole list.
-std::optional<OpShape> ListShape(const AskedCall& call, std::size_t lists) {
-  const double elements = ElementsOfLists(call, lists);
-  if (!(elements >= 1 && elements <= 1e12)) return std::nullopt;
-  return Alike({.c = static_cast<std::int64_t>(elements)});
-}
-
-Launches Sum(const AskedCall& call, OpShape shape) {
-  shape.operands = 2;
-  return One(call, OpKind::kAdd, call.EitherPass(), shape);
-}
-
 }  // namespace
 
 Launches BatchNormCall(const AskedCall& call) {
@@ -85,13 +59,6 @@ Launches ReluBackwardCall(const AskedCall& call) {
 Launches DropoutCall(const AskedCall& call) { return OverMap(call, OpKind::kDropout, Pass::kForward); }
 Launches DropoutBackwardCall(const AskedCall& call) { return OverMap(call, OpKind::kDropout, Pass::kBackward); }
 
-// Of two tensors of one shape. A number, or a tensor that is repeated, is another kernel.
-Launches AddCall(const AskedCall& call) {
-  const auto map = MapOf(call.Input(0));
-  if (!map || call.inputs() != 2 || !AreAlike(call.Input(0), call.Input(1))) return std::nullopt;
-  return Sum(call, Alike(*map));
-}
-
 // A cast, between two types, is no copy.
 Launches CopyCall(const AskedCall& call) {
   const bool alike = call.inputs() == 1 || (call.inputs() == 2 && AreAlike(call.Input(0), call.Input(1)));
@@ -101,16 +68,6 @@ Launches CopyCall(const AskedCall& call) {
 // Reads a tensor and writes one, as a copy does.
 Launches TimesNumberCall(const AskedCall& call) {
   return call.inputs() == 1 ? OverMap(call, OpKind::kCopy, call.EitherPass()) : std::nullopt;
-}
-
-Launches AddListsCall(const AskedCall& call) {
-  const auto shape = ListShape(call, 2);
-  return shape && call.overload == "List" ? Sum(call, *shape) : std::nullopt;
-}
-
-Launches ListTimesNumberCall(const AskedCall& call) {
-  const auto shape = ListShape(call, 1);
-  return shape && call.overload == "Scalar" ? One(call, OpKind::kCopy, call.EitherPass(), *shape) : std::nullopt;
 }
 
 Launches ConcatCall(const AskedCall& call) {
@@ -131,7 +88,8 @@ Launches ConcatCall(const AskedCall& call) {
   return One(call, OpKind::kConcat, Pass::kForward, shape);
 }
 
-Launches SoftmaxCall(const AskedCall& call) {
+// With the loss of labels behind it.
+Launches LogSoftmaxCall(const AskedCall& call) {
   const std::vector<std::int64_t> numbers = LeadingNumbers(call.of.scalars);
   const auto rows = numbers.empty() ? std::nullopt : RowsOf(call.Input(0), numbers[0]);
   return rows ? One(call, OpKind::kSoftmaxLoss, Pass::kForward, Alike(*rows)) : std::nullopt;

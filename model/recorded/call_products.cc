@@ -7,41 +7,51 @@ namespace {
 
 constexpr std::size_t kMostAxes = 3;  // of a window
 
-// (input, weight, ...) -> result, with the scalars up to `groups` at their end. nullopt also where the window is
-// dilated or the convolution is transposed: no law knows these.
-std::optional<OpShape> WindowOf(const RecordedOperand& input, const RecordedOperand& weight,
-                                const RecordedOperand& result, ScalarsFromEnd& scalars) {
+// A convolution's shape and whether it is transposed.
+struct Window {
+  OpShape shape;
+  bool transposed = false;
+};
+
+// (input, weight, ...) -> result, with the scalars up to `groups` at their end.
+std::optional<Window> WindowOf(const RecordedOperand& input, const RecordedOperand& weight,
+                               const RecordedOperand& result, ScalarsFromEnd& scalars) {
   const std::size_t rank = input.shape.size(), axes = rank - 2;
   if (rank < 3 || axes > kMostAxes || weight.shape.size() != rank || result.shape.size() != rank) return std::nullopt;
-  OpShape shape;
+  Window of;
+  OpShape& shape = of.shape;
   const auto each = [&](const auto& set) {
     for (std::size_t k = axes; k-- > 0;) set(kMostAxes - axes + k, scalars.Number());
   };
-  bool plain = true;
+  bool added = false;
   shape.groups = scalars.Number();
-  each([&](std::size_t, std::int64_t more) { plain = plain && more == 0; });  // rows added to the result
-  plain = !scalars.Flag() && plain;                                           // transposed
-  each([&](std::size_t, std::int64_t dilation) { plain = plain && dilation == 1; });
+  each([&](std::size_t, std::int64_t more) { added = added || more != 0; });  // rows of the result
+  of.transposed = scalars.Flag();
+  each([&](std::size_t k, std::int64_t dilation) { shape.dilation[k] = dilation; });
   each([&](std::size_t k, std::int64_t pad) { shape.pad[k] = pad; });
   each([&](std::size_t k, std::int64_t stride) { shape.stride[k] = stride; });
-  if (!plain || !scalars.good() || shape.groups < 1) return std::nullopt;
+  if ((added && !of.transposed) || !scalars.good() || shape.groups < 1) return std::nullopt;
   for (std::size_t k = 0; k < axes; ++k) shape.window[kMostAxes - axes + k] = weight.shape[2 + k];
-  return shape;
+  return of;
 }
 
-std::optional<OpShape> ConvolutionOf(const RecordedOperand& input, const RecordedOperand& weight,
-                                     const RecordedOperand& result, ScalarsFromEnd scalars) {
-  auto shape = WindowOf(input, weight, result, scalars);
+// A transposed one is, exchanged, the convolution from its result to its input.
+std::optional<Window> ConvolutionOf(const RecordedOperand& input, const RecordedOperand& weight,
+                                    const RecordedOperand& result, ScalarsFromEnd& scalars) {
+  auto of = WindowOf(input, weight, result, scalars);
   const auto in = MapOf(input), out = MapOf(result);
-  if (!shape || !in || !out || !MapOf(weight) || !SlidesTo(*in, *out, *shape, false)) return std::nullopt;
-  const std::int64_t groups = shape->groups;
-  if (in->c % groups != 0 || out->c % groups != 0 || in->c / groups != weight.shape[1] || out->c != weight.shape[0]) {
-    return std::nullopt;
-  }
-  shape->in = *in;
-  shape->out = *out;
-  return shape;
+  if (!of || !in || !out || !MapOf(weight)) return std::nullopt;
+  const Shape& from = of->transposed ? *out : *in;
+  const Shape& to = of->transposed ? *in : *out;
+  const std::int64_t groups = of->shape.groups;
+  const bool slides = SlidesTo(from, to, of->shape, false) && from.c % groups == 0 && to.c % groups == 0;
+  if (!slides || from.c / groups != weight.shape[1] || to.c != weight.shape[0]) return std::nullopt;
+  of->shape.in = *in;
+  of->shape.out = *out;
+  return of;
 }
+
+OpKind KindOf(const Window& of) { return of.transposed ? OpKind::kTransposedConvolution : OpKind::kConvolution; }
 
 Launch BiasOf(const AskedCall& call, Pass pass, const Shape& result) {
   return MadeLaunch(call, OpKind::kBias, pass, Alike(result));
@@ -77,11 +87,12 @@ bool IsVector(const RecordedOperand& operand, std::int64_t size) {
 
 Launches ConvolutionCall(const AskedCall& call) {
   if (call.inputs() < 2 || call.inputs() > 3 || call.of.outputs.empty()) return std::nullopt;
-  const auto shape = ConvolutionOf(call.Input(0), call.Input(1), call.of.outputs[0], ScalarsFromEnd(call.of.scalars));
-  if (!shape) return std::nullopt;
-  std::vector<Launch> launches{MadeLaunch(call, OpKind::kConvolution, Pass::kForward, *shape)};
-  if (call.inputs() == 3 && !IsVector(call.Input(2), shape->out.c)) return std::nullopt;
-  if (call.inputs() == 3) launches.push_back(BiasOf(call, Pass::kForward, shape->out));
+  ScalarsFromEnd scalars(call.of.scalars);
+  const auto of = ConvolutionOf(call.Input(0), call.Input(1), call.of.outputs[0], scalars);
+  if (!of) return std::nullopt;
+  std::vector<Launch> launches{MadeLaunch(call, KindOf(*of), Pass::kForward, of->shape)};
+  if (call.inputs() == 3 && !IsVector(call.Input(2), of->shape.out.c)) return std::nullopt;
+  if (call.inputs() == 3) launches.push_back(BiasOf(call, Pass::kForward, of->shape.out));
   return launches;
 }
 
@@ -90,12 +101,12 @@ Launches ConvolutionBackwardCall(const AskedCall& call) {
   if (call.inputs() != 3) return std::nullopt;
   ScalarsFromEnd scalars(call.of.scalars);
   const bool bias = scalars.Flag(), filter = scalars.Flag(), data = scalars.Flag();
-  const auto shape = ConvolutionOf(call.Input(1), call.Input(2), call.Input(0), scalars);
-  if (!shape) return std::nullopt;
+  const auto of = ConvolutionOf(call.Input(1), call.Input(2), call.Input(0), scalars);
+  if (!of) return std::nullopt;
   std::vector<Launch> launches;
-  if (data) launches.push_back(MadeLaunch(call, OpKind::kConvolution, Pass::kBackwardData, *shape));
-  if (filter) launches.push_back(MadeLaunch(call, OpKind::kConvolution, Pass::kBackwardFilter, *shape));
-  if (bias) launches.push_back(BiasOf(call, Pass::kBackwardBias, shape->out));
+  if (data) launches.push_back(MadeLaunch(call, KindOf(*of), Pass::kBackwardData, of->shape));
+  if (filter) launches.push_back(MadeLaunch(call, KindOf(*of), Pass::kBackwardFilter, of->shape));
+  if (bias) launches.push_back(BiasOf(call, Pass::kBackwardBias, of->shape.out));
   if (launches.empty()) return std::nullopt;
   return launches;
 }

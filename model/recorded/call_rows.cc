@@ -62,7 +62,8 @@ double RecordedOperand::Elements() const {
   return elements;
 }
 
-std::optional<AskedCall> Asked(const RecordedArguments& call, std::string_view overload) {
+std::optional<AskedCall> Asked(const RecordedArguments& call, std::string_view overload, bool any_type) {
+  if (any_type) return AskedCall{call, overload};
   if (call.inputs.empty()) return std::nullopt;
   const auto type = FloatOf(call.inputs.front(), call.precision);
   if (!type) return std::nullopt;
@@ -109,8 +110,10 @@ bool SlidesTo(const Shape& in, const Shape& out, const OpShape& window, bool rou
   const std::array<std::int64_t, 3> from{in.d, in.h, in.w}, to{out.d, out.h, out.w};
   for (std::size_t k = 0; k < from.size(); ++k) {
     const std::int64_t padded = from[k] + window.pad[k].Sum(), stride = window.stride[k];
-    if (window.window[k] < 1 || stride < 1 || window.window[k] > padded) return false;
-    const std::int64_t span = padded - window.window[k], whole = span / stride + 1;
+    if (window.window[k] < 1 || stride < 1 || window.dilation[k] < 1) return false;
+    if (window.window[k] - 1 > (padded - 1) / window.dilation[k]) return false;
+    const std::int64_t reach = (window.window[k] - 1) * window.dilation[k] + 1;
+    const std::int64_t span = padded - reach, whole = span / stride + 1;
     if (to[k] != whole && !(rounds_up && span % stride != 0 && to[k] == whole + 1)) return false;
   }
   return in.n == out.n;

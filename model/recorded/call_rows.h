@@ -30,8 +30,8 @@ struct AskedCall {
   // The pass of an op that runs alike in all: forward and update are one, backward is the other.
   Pass EitherPass() const { return of.pass == Pass::kBackward ? Pass::kBackward : Pass::kForward; }
 };
-// nullopt: the first input is not there or has no type to compute in.
-std::optional<AskedCall> Asked(const RecordedArguments& call, std::string_view overload);
+// nullopt: the first input is not there or has no type to compute in. `any_type`: it need not be there, nor compute.
+std::optional<AskedCall> Asked(const RecordedArguments& call, std::string_view overload, bool any_type = false);
 
 using Launches = std::optional<std::vector<Launch>>;
 Launch MadeLaunch(const AskedCall& call, OpKind kind, Pass pass, const OpShape& shape);
@@ -44,8 +44,13 @@ std::optional<Shape> MapOf(const RecordedOperand& operand);
 // an axis that the tensor lacks.
 std::optional<Shape> RowsOf(const RecordedOperand& operand, std::int64_t axis);
 inline OpShape Alike(const Shape& shape) { return {.in = shape, .out = shape}; }
-// Whether a window that slides over `in` has `out` positions. `rounds_up`: the last one may reach beyond the padding.
+// Whether a window, dilated or not, that slides over `in` has `out` positions. `rounds_up`: the last one may reach beyond
+// the padding.
 bool SlidesTo(const Shape& in, const Shape& out, const OpShape& window, bool rounds_up);
+
+inline bool AreAlike(const RecordedOperand& a, const RecordedOperand& b) {
+  return a.shape == b.shape && a.type == b.type;
+}
 
 // ---- Scalars.
 
@@ -97,14 +102,46 @@ Launches ReluCall(const AskedCall& call);
 Launches ReluBackwardCall(const AskedCall& call);
 Launches DropoutCall(const AskedCall& call);
 Launches DropoutBackwardCall(const AskedCall& call);
-Launches AddCall(const AskedCall& call);
 Launches CopyCall(const AskedCall& call);
 Launches TimesNumberCall(const AskedCall& call);
+Launches ConcatCall(const AskedCall& call);
+Launches LogSoftmaxCall(const AskedCall& call);
+Launches LogSoftmaxBackwardCall(const AskedCall& call);
+// call_elements.cc
+Launches ActivationCall(const AskedCall& call);
+Launches ActivationBackwardCall(const AskedCall& call);
+Launches SumCall(const AskedCall& call);      // of two tensors, or of one and a number
+Launches FactorsCall(const AskedCall& call);  // the same of a product
+Launches CastCall(const AskedCall& call);     // or a copy
+Launches ReductionCall(const AskedCall& call);
+Launches LossOfLabelsCall(const AskedCall& call);
+Launches BytesCall(const AskedCall& call);  // whatever reads its inputs and writes its outputs once, of any type
+Launches FillCall(const AskedCall& call);   // whatever writes its outputs alone
+// call_lists.cc
 Launches AddListsCall(const AskedCall& call);
 Launches ListTimesNumberCall(const AskedCall& call);
-Launches ConcatCall(const AskedCall& call);
+Launches ListAndNumbersCall(const AskedCall& call);
+Launches ListsBetweenCall(const AskedCall& call);  // two lists, of which the first is written
+Launches ListsProductCall(const AskedCall& call);  // three
+Launches ListsReadCall(const AskedCall& call);
+Launches ListsCopyCall(const AskedCall& call);
+Launches FusedAdamCall(const AskedCall& call);
+Launches FusedSgdCall(const AskedCall& call);
+// call_today.cc
+Launches LayerNormCall(const AskedCall& call);
+Launches LayerNormBackwardCall(const AskedCall& call);
+Launches GroupNormCall(const AskedCall& call);
+Launches GroupNormBackwardCall(const AskedCall& call);
+Launches ManyProductsCall(const AskedCall& call);        // bmm
+Launches ManyProductsAndSumCall(const AskedCall& call);  // baddbmm
+Launches AttentionCall(const AskedCall& call);
+Launches AttentionBackwardCall(const AskedCall& call);
 Launches SoftmaxCall(const AskedCall& call);
-Launches LogSoftmaxBackwardCall(const AskedCall& call);
+Launches SoftmaxBackwardCall(const AskedCall& call);
+Launches EmbeddingCall(const AskedCall& call);
+Launches EmbeddingBackwardCall(const AskedCall& call);
+Launches ResizeCall(const AskedCall& call);
+Launches ResizeBackwardCall(const AskedCall& call);
 
 }  // namespace spillway
 

@@ -124,7 +124,7 @@ Launches DivideCall(const AskedCall& call) {
   const bool expanded = map && gradient.strides.size() == rank &&
                         std::all_of(gradient.strides.begin() + 2, gradient.strides.end(),
                                     [](std::int64_t stride) { return stride == 0; });
-  if (!expanded) return TimesNumberCall(call);
+  if (!expanded) return FactorsCall(call);
   return Pooling(call, OpKind::kAveragePool, Pass::kBackward, WholeImage(*in));
 }
 

@@ -1,5 +1,5 @@
-// ConvNeXt-T and B (Liu et al. 2022, arXiv 2201.03545). Each of its linear layers works on the channels of a position: a 1x1
-// convolution. Its public code permutes tensors around them, which is a view, and which is left out here.
+// ConvNeXt-T and B (Liu et al. 2022, arXiv 2201.03545). Each of its linear layers works on the channels of a position: a matrix
+// product, as its public code has it. That code permutes tensors around them, which is a view, and which is left out here.
 #include <array>
 
 #include "model/zoo/squeeze_blocks.h"
@@ -24,9 +24,9 @@ LayerId LayerNorm(NetworkBuilder& b, const std::string& name, LayerId from) {
 LayerId AddBlock(NetworkBuilder& b, const std::string& name, LayerId input, std::int64_t channels, double dropped) {
   LayerId x = b.Convolution(name + "_plane", input, WithBias(Keeping(channels, 7, 1, channels)));
   x = LayerNorm(b, name + "_norm", x);
-  x = b.Convolution(name + "_fc1", x, WithBias(Square(4 * channels, 1)));
+  x = b.Pointwise(name + "_fc1", x, 4 * channels, true);
   x = b.Add(name + "_act", "gelu", {x});
-  x = b.Convolution(name + "_fc2", x, WithBias(Square(channels, 1)));
+  x = b.Pointwise(name + "_fc2", x, channels, true);
   x = b.Add(name + "_scale", "scale", {x});
   if (dropped > 0) {
     LayerAttributes drop;

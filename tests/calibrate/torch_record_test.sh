@@ -3,7 +3,7 @@
 #
 #   tests/calibrate/torch_record_test.sh [PROGRAM [FOLDER [CASE...]]]   FOLDER: where spillway_torch.py is built
 #
-# In the deep tier (SPILLWAY_DEEP) torch_zoo.py follows, on PyTorch 2.6 and later; after carrier_test.py the networks and
+# In the deep tier (SPILLWAY_DEEP) torch_zoo.py and torch_today.py follow, on PyTorch 2.6 and later; after carrier_test.py the networks and
 # loops of carrier_zoo.py, carrier_frameworks.py and carrier_nnunet.py.
 # SPILLWAY_TORCH_TEST: another file of tests in this folder, such as carrier_test.py, in place of torch_record_test.py.
 # Pythons: SPILLWAY_TORCH_PYTHON if set, else that of calibrate/torch/environment.sh if it was made, and Debian's.
@@ -38,7 +38,7 @@ for python in "${pythons[@]}"; do
   more=()
   if [[ -n ${SPILLWAY_DEEP:-} && $# == 0 ]] && "$python" -c 'import torch.accelerator' 2>/dev/null; then
     case $tests in
-      torch_record_test.py) more=(torch_zoo.py) ;;
+      torch_record_test.py) more=(torch_zoo.py torch_today.py) ;;
       carrier_test.py) more=(carrier_zoo.py carrier_frameworks.py carrier_nnunet.py) ;;
     esac
   fi

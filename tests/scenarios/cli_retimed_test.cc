@@ -40,13 +40,13 @@ std::string Recording(int batch) {
   for (int n = 0; n < kConvolutions; ++n) {
     const std::string number = std::to_string(n);
     add("c" + number, "aten.convolution.default", "forward", {last, "w"}, Json::array({map, weight}), forward);
-    add("g" + number, "aten.gelu.default", "forward", Json::array({"c" + number + ".y"}), Json::array({map}),
+    add("g" + number, "aten.swirl.default", "forward", Json::array({"c" + number + ".y"}), Json::array({map}),
         Json::array());
     last = "g" + number + ".y";
   }
   for (int n = kConvolutions; n-- > 0;) {
     const std::string number = std::to_string(n), below = n == 0 ? "x" : "g" + std::to_string(n - 1) + ".y";
-    add("gb" + number, "aten.gelu_backward.default", "backward", {last, "c" + number + ".y"}, Json::array({map, map}),
+    add("gb" + number, "aten.swirl_backward.default", "backward", {last, "c" + number + ".y"}, Json::array({map, map}),
         Json::array());
     add("cb" + number, "aten.convolution_backward.default", "backward", {"gb" + number + ".y", below, "w"},
         Json::array({map, map, weight}), back);
