@@ -149,7 +149,7 @@ class Prepared:
             unlike = self._unlike(given, device)
             if not unlike:
                 raise
-            self._first(dict(given, **unlike), device)
+            self._first({**given, **unlike}, device)
         self._written = [t for t in written_by(call.function, self.args, self.kwargs) if t.is_floating_point()]
         alone.takes_sizes(self.result, {storage_of(tensor)._cdata for tensor in tensors_in((self.args, self.kwargs))})
 

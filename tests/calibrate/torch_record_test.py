@@ -135,6 +135,23 @@ def test_a_call_that_fails_alone_is_told():
     expect(ran and any("aten.convolution_backward" in note and "assumed" in note for note in notes), notes)
 
 
+def test_operands_that_the_library_makes_otherwise_than_fakes_say():
+    """Statistics of a norm in 16 bit are in 32; fakes say 16, and backward refuses those."""
+    if OLD:
+        return
+    torch.manual_seed(1)
+    network = nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.Conv2d(4, 2, 1))
+    job = Job(network, [torch.randn(2, 3, 8, 8), torch.randint(0, 2, (2, 6, 6))])
+
+    def forward(x, to):
+        with torch.autocast("cpu", torch.bfloat16):
+            return nn.functional.cross_entropy(network(x), to)
+    job.forward = forward
+    notes = job.record("calls")["made"]["notes"]
+    expect(any("size that the call alone showed" in note for note in notes), notes)
+    expect(not any("could not be run alone" in note for note in notes), notes)
+
+
 def test_times_follow_what_was_touched_since():
     alone = spillway_torch.Alone(None)
     for distance, seconds in ((1 << 20, 1.0), (1 << 24, 3.0)):
