@@ -553,6 +553,9 @@ def test_a_compiled_network_is_told():
         return
     compiled = torch.compile(small("unet").network, backend="eager")
     refused(["compiled", "_orig_mod"], lambda: record(lambda x, _: compiled(x).sum(), small("unet").batch))
+    job = small("unet")
+    job.network.down.compile(backend="eager")
+    refused(["module 'down' is compiled", ".compile()"], job.record)
 
 
 def test_a_compiled_function_is_told():
@@ -615,6 +618,12 @@ def test_gradients_that_were_there_are_told():
     for how, gradients in (("run", True), ("calls", True), ("calls", False)):
         notes = trained(gradients).record(how, times=None)["made"]["notes"]
         expect(any("gradients that were there" in note for note in notes) == gradients, "%s: %s" % (how, notes))
+
+
+def test_a_run_without_memory_is_told():
+    job = small("unet")
+    job.network.out.to("meta")
+    refused(["'out.weight' lies on the meta device", "how='calls'"], job.record)
 
 
 def test_a_network_on_the_meta_device():
