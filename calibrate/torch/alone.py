@@ -66,7 +66,7 @@ class Call:
     def __init__(self, function, args, kwargs, result, flops):
         self.function, self.args, self.kwargs, self.flops = function, specimen(args), specimen(kwargs), flops
         self.bytes = moved_bytes(args, kwargs, result)
-        self.makers = {}  # by an opaque operand: the distinct call that makes it, and which of its results it is
+        self.makers = {}  # by an operand: the distinct call that makes it, and which of its results it is; or None
 
     def opaque(self):
         """Operands whose bytes only the library understands; on invented ones a call may end the process."""
@@ -79,10 +79,8 @@ class Call:
     def comes_after(self, makers, args, kwargs):
         """`makers`: by storage of what the step has made so far: the call, and which of its results."""
         specimens = [leaf for leaf in tree_flatten((self.args, self.kwargs))[0] if isinstance(leaf, Specimen)]
-        opaque = {id(value) for value in self.opaque()}
-        for leaf, tensor in zip(specimens, tensors_in((args, kwargs)) if opaque else ()):
-            if id(leaf) in opaque:
-                self.makers[leaf] = makers.get(storage_of(tensor)._cdata)
+        for leaf, tensor in zip(specimens, tensors_in((args, kwargs))):
+            self.makers[leaf] = makers.get(storage_of(tensor)._cdata)
 
 
 class Alone:
@@ -143,15 +141,31 @@ class Prepared:
     def __init__(self, alone, device):
         """RecordError, or whatever the library raises: the call cannot run on such operands."""
         call = alone.call
-        opaque = {id(value): self._made(call.makers.get(value), device) for value in call.opaque()}
-
-        def make(leaf):
-            return opaque[id(leaf)] if id(leaf) in opaque else leaf.make(device) if isinstance(leaf, Specimen) else leaf
         self.alone, self.function, self.times, self.faults = alone, call.function, [], []
-        self.args, self.kwargs = tree_map(make, call.args), tree_map(make, call.kwargs)
+        given = {id(value): self._made(call.makers.get(value), device) for value in call.opaque()}
+        try:
+            self._first(given, device)
+        except Exception:
+            unlike = self._unlike(given, device)
+            if not unlike:
+                raise
+            self._first({**given, **unlike}, device)
         self._written = [t for t in written_by(call.function, self.args, self.kwargs) if t.is_floating_point()]
-        self.result = self.function(*self.args, **self.kwargs)
         alone.takes_sizes(self.result, {storage_of(tensor)._cdata for tensor in tensors_in((self.args, self.kwargs))})
+
+    def _first(self, given, device):
+        """Runs the call. `given`: by number of a specimen: its tensor."""
+        def make(leaf):
+            return given[id(leaf)] if id(leaf) in given else leaf.make(device) if isinstance(leaf, Specimen) else leaf
+        self.args, self.kwargs = tree_map(make, self.alone.call.args), tree_map(make, self.alone.call.kwargs)
+        self.result = self.function(*self.args, **self.kwargs)
+
+    def _unlike(self, given, device):
+        """Operands that the library makes in another type or shape than fakes say, such as a norm's statistics in 16 bit."""
+        made = {leaf: self._made(maker, device) for leaf, maker in self.alone.call.makers.items()
+                if maker is not None and id(leaf) not in given}
+        return {id(leaf): tensor for leaf, tensor in made.items()
+                if (tensor.dtype, tuple(tensor.shape)) != (leaf.dtype, leaf.shape)}
 
     @staticmethod
     def _made(maker, device):

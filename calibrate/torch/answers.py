@@ -17,28 +17,39 @@ def gives_number(function):
                                for kind in kinds)
 
 
-def number_by_number(tensor):
-    return tensor.item() if tensor.dim() == 0 else [number_by_number(part) for part in tensor]
-
-
-class Heard:
-    """Numbers in the order in which a real step read them, by call and module. A context, for `tolist`.
-
-    Real tensors give a list without a call, fakes read it number by number: inside, all do as fakes.
-    """
+class Lists:
+    """A context in which `tolist` reads number by number. `reading`: it does. Real tensors give a list without a call."""
 
     def __init__(self):
-        self.by_place = {}
+        self.reading, self._plain = 0, []
 
     def __enter__(self):
-        self._plain = torch.Tensor.tolist
-        torch.Tensor.tolist = number_by_number
+        for kind in [torch.Tensor] + torch.Tensor.__subclasses__():
+            if kind is torch.Tensor or (kind.__name__ == "FakeTensor" and "tolist" in vars(kind)):
+                self._plain.append((kind, kind.tolist))
+                kind.tolist = lambda tensor: self._read(tensor)
         return self
 
     def __exit__(self, *error):
-        torch.Tensor.tolist = self._plain
+        while self._plain:
+            kind, plain = self._plain.pop()
+            kind.tolist = plain
 
-    def listen(self, function, args, kwargs, module):
+    def _read(self, tensor):
+        self.reading += 1
+        try:
+            return tensor.item() if tensor.dim() == 0 else [self._read(part) for part in tensor]
+        finally:
+            self.reading -= 1
+
+
+class Heard:
+    """Numbers in the order in which a real step read them, by call and module."""
+
+    def __init__(self):
+        self.by_place, self.lists = {}, Lists()
+
+    def answer(self, function, args, kwargs, module):
         if not gives_number(function):
             return False, None
         result = function(*args, **kwargs)
@@ -47,16 +58,21 @@ class Heard:
 
 
 class Answers:
-    """Asked under fakes. `heard`: of a real step, or None as long as nobody has needed one."""
+    """Carries out calls of fakes. `heard`: of a real step, or None as long as nobody has needed one. `known`: a Known."""
 
-    def __init__(self, heard):
-        self._heard, self._asked = heard, {}
+    def __init__(self, heard, known):
+        self._heard, self._known, self._asked, self.lists = heard, known, {}, Lists()
 
     def answer(self, function, args, kwargs, module):
         if not gives_number(function):
-            return False, None
+            result = function(*args, **kwargs)
+            self._known.learn(function, args, kwargs, result)
+            return True, result
         place = (str(function), module)
         count = self._asked[place] = self._asked.get(place, -1) + 1
+        answered, number = self._known.number(function, args, kwargs)
+        if answered:
+            return True, number
         try:
             return True, function(*args, **kwargs)
         except Exception as error:  # data-dependent: each version raises its own kind
@@ -95,8 +111,8 @@ def hear_real_step(found, forward, batch, update):
         raise RecordError("the step reads a number from a tensor, and a network on the meta device has none: build it "
                           "on a real device")
     heard = Heard()
-    with Untouched(found), heard:
-        Recorder(batch, [], found.modules, HostClock(), heard.listen).step(forward, batch, update)
+    with Untouched(found), heard.lists:
+        Recorder(batch, [], found.modules, HostClock(), heard).step(forward, batch, update)
     return heard
 
 

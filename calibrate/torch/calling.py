@@ -4,9 +4,11 @@ from answers import Answers, check_room, hear_real_step, is_unknown_size, smalle
 from cache import Cache, Distances
 from calls import leaves_memory_unwritten, tensors_in
 from clocks import NoClock
-from fakes import Fakes
+from fakes import Fakes, looking_real
 from fresh import FreshMemory, fresh_by_node
+from known import Known
 from mistakes import NumbersNeeded, RecordError
+from restrided import Restrided
 from rounds import time_alone
 from running import one_step
 from untouched import Untouched
@@ -53,16 +55,26 @@ def fake_step(found, forward, batch, update, device, heard):
         fakes.put_in()
         batch = fakes.batch(batch)
         try:
-            with fakes.mode:
+            with fakes.mode, looking_real():
                 for _ in range(2):
                     fakes.clear_gradients()
-                    catalog = Catalog()
-                    step = one_step(found, forward, batch, update, NoClock(), Answers(heard).answer, catalog.see)
+                    step = step_of_fakes(found, forward, batch, update, Answers(heard, Known(fakes.known_pairs())))
         except Exception as error:
             if not is_unknown_size(error):
                 raise
             raise RecordError("a call's result has a size that depends on its data (%s): record with how='run' at a "
                               "batch that fits" % str(error).split("\n")[0]) from error
+    return step
+
+
+def step_of_fakes(found, forward, batch, update, answers):
+    catalog, restrided = Catalog(), Restrided()
+
+    def see(index, function, args, kwargs, result):
+        catalog.see(index, function, args, kwargs, result)
+        restrided.see(function, args, kwargs)
+    with restrided, answers.lists:
+        step = one_step(found, forward, batch, update, NoClock(), answers, see)
     step.catalog = catalog
     return step
 

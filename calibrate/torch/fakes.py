@@ -2,11 +2,31 @@
 
 Convert, do not build: a network built anew under a fake mode stops wherever its constructor reads a number.
 """
+import contextlib
+import sys
+
 import torch
 from torch import nn
 
 from roles import parameters_of
 from versions import fake_mode
+
+# Functions of packages that ask whether a tensor is a fake, as one of a compiler, and compute otherwise then.
+ASKING = (("transformers.utils.import_utils", "is_fake_tensor"),)
+
+
+@contextlib.contextmanager
+def looking_real():
+    """A context in which packages take fakes for real tensors, and make the calls that they make in training."""
+    asked = [(sys.modules[module], name) for module, name in ASKING if hasattr(sys.modules.get(module), name)]
+    plain = [getattr(module, name) for module, name in asked]
+    for module, name in asked:
+        setattr(module, name, lambda *_: False)
+    try:
+        yield
+    finally:
+        for (module, name), function in zip(asked, plain):
+            setattr(module, name, function)
 
 
 class Fakes:
@@ -14,7 +34,7 @@ class Fakes:
 
     def __init__(self, found, device):
         self.mode = fake_mode()
-        self._found, self._device, self._made = found, device, {}
+        self._found, self._device, self._made, self._batch = found, device, {}, set()
 
     def tensor(self, real):
         """The fake of a real tensor: shape, strides, type, device; tensors that share memory go on sharing it."""
@@ -63,7 +83,12 @@ class Fakes:
         return [self._within(part) for part in value] if isinstance(value, list) else value
 
     def batch(self, batch):
+        self._batch.update(id(tensor) for tensor in batch)
         return [self.leaf(tensor) for tensor in batch]
+
+    def known_pairs(self):
+        """Fakes and the real tensors of the batch, and of what holds whole numbers."""
+        return [(fake, real) for fake, real in self._made.values() if id(real) in self._batch or not real.is_floating_point()]
 
     def clear_gradients(self):
         for tensor in parameters_of(self._found):

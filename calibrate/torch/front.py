@@ -8,7 +8,7 @@ from answers import SHARE_OF_FREE
 from calling import call_steps, list_step
 from found import Found
 from machine import device_of, machine_of, memory_of_host
-from mistakes import RecordError, check_batch, check_devices, check_forward, check_modules
+from mistakes import RecordError, check_batch, check_devices, check_forward, check_memory, check_modules
 from peak import peak_of
 from roles import parameters_of
 from running import run_steps
@@ -35,7 +35,10 @@ def record(forward, batch, update=None, how="auto", times="measured", name=None,
         raise RecordError("how is '%s': 'auto', 'run' or 'calls'" % how)
     found = Found(forward, update, model, optimizer)
     check_modules(found.modules)
-    check_devices([("'%s'" % label, tensor) for root in found.modules for label, tensor in root.named_parameters()])
+    parameters = [("'%s'" % label, tensor) for root in found.modules for label, tensor in root.named_parameters()]
+    check_devices(parameters)
+    if how == "run":
+        check_memory(parameters)
     if not found.modules and not parameters_of(found):
         raise RecordError("no network was found behind forward: pass it, record(..., model=network)")
     device = torch.device(device) if device else place_of(found, batch)

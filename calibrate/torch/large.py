@@ -4,7 +4,8 @@
     calibrate/torch/large.py --spillway build/spillway [--out FOLDER] [--limit SECONDS] [--timed] [--again] [STEP...]
 
 Each step is recorded in a process of its own, whose memory is then known. A recording that lies in FOLDER is taken as it
-is, unless --again. --timed: three of them with each distinct call timed alone. A plan that takes longer than --limit is
+is, unless --again. --timed: three of them with each distinct call timed alone, by one thread's time on the processor,
+since other programs may run beside it. A plan that takes longer than --limit is
 given up, and its cell says so. Packages: calibrate/torch/environment.sh --zoo, and diffusers.
 """
 import argparse
@@ -16,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import types
 import warnings
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -128,8 +130,10 @@ TIMED = ["LSTM cells, 660 moments, batch 1,024", "ConvNeXt-T, batch 256", "ViT-B
 def record_one(name, timed, path):
     """In a process of its own: the recording, and what it cost."""
     import torch
+    import spillway_torch
     from spillway_torch import record
     warnings.filterwarnings("ignore")
+    spillway_torch.time = types.SimpleNamespace(**dict(vars(time), perf_counter=time.thread_time))
     torch.manual_seed(1)
     network, batch, loss, *small = STEPS[name](torch)
     network.train()

@@ -25,9 +25,12 @@ def check_modules(roots):
             if kind:
                 raise RecordError("%s is %s: a step of one device can be recorded; pass the network inside, .module, "
                                   "and show one GPU (CUDA_VISIBLE_DEVICES=0)" % (where, kind))
-            if "OptimizedModule" in ancestors(module) or getattr(module, "_compiled_call_impl", None) is not None:
+            if "OptimizedModule" in ancestors(module):
                 raise RecordError("%s is compiled, and its calls cannot be seen: leave torch.compile out while "
                                   "recording (the network inside is ._orig_mod)" % where)
+            if getattr(module, "_compiled_call_impl", None) is not None:
+                raise RecordError("%s is compiled, and its calls cannot be seen: leave its .compile() out while "
+                                  "recording" % where)
 
 
 def check_devices(tensors):
@@ -39,6 +42,14 @@ def check_devices(tensors):
     if len(places) > 1:
         told = ", ".join("%s on %s" % (name, place) for place, name in sorted(places.items()))
         raise RecordError("parameters lie on several devices (%s): move the network to one, network.to(device)" % told)
+
+
+def check_memory(tensors):
+    """Refuses a run of tensors that have no memory."""
+    for name, tensor in tensors:
+        if tensor.is_meta:
+            raise RecordError("%s lies on the meta device and cannot be run: record with how='calls', or build the "
+                              "network on a real device" % name)
 
 
 def check_batch(batch):

@@ -20,17 +20,18 @@ PASSES = ("forward", "backward", "update")
 class Recorder(TorchDispatchMode):
     """One step. After it: `nodes` in order, `values`, `seconds` by node, `host_seconds`, `unseen`.
 
-    `roles`: pairs (tensor, {"class", "name"}) of what is there before. `answer(function, args, module)` is asked for a
-    scalar that the library cannot give (fakes); None: nobody can. `on_call(index, function, args, kwargs, result)` sees each node.
+    `roles`: pairs (tensor, {"class", "name"}) of what is there before. `answers.answer(function, args, kwargs, module)` may
+    carry a call out, such as one for a number that the library cannot give (fakes); None: nobody does. What it reads for
+    a list is no node. `on_call(index, function, args, kwargs, result)` sees each node.
     """
 
-    def __init__(self, batch, roles, modules, clock, answer=None, on_call=None, after_backward=None):
+    def __init__(self, batch, roles, modules, clock, answers=None, on_call=None, after_backward=None):
         super().__init__()
         self.nodes, self.values, self.seconds, self.unseen = [], [], [], []
         self._names, self._lifetimes = Names(), Lifetimes()
         self._roles = {Names.key(tensor): role for tensor, role in roles}
         self._batch = {Names.key(tensor) for tensor in batch}
-        self._clock, self._answer, self._on_call = clock, answer, on_call
+        self._clock, self._answers, self._on_call = clock, answers, on_call
         self.after_backward = after_backward or (lambda: None)
         self._backward = running_backward()
         self._modules = ModuleNames(modules, self._claim)
@@ -83,7 +84,7 @@ class Recorder(TorchDispatchMode):
         self.calls.append((function, None))
         results = tensors_in(result)
         fresh = [tensor for tensor in results if not self._names.knows(tensor)]
-        if written or fresh or not results:
+        if (written or fresh or not results) and not (self._answers and self._answers.lists.reading):
             self.calls[-1] = (function, len(self.nodes))
             node = self._add(function, deps, written, fresh)
             node.update(inputs=inputs, scalars=scalars_of(args, kwargs), outputs=[layout_of(t) for t in results])
@@ -97,8 +98,8 @@ class Recorder(TorchDispatchMode):
         return result
 
     def _run(self, function, args, kwargs):
-        if self._answer:
-            known, result = self._answer(function, args, kwargs, self._modules.here)
+        if self._answers:
+            known, result = self._answers.answer(function, args, kwargs, self._modules.here)
             if known:
                 self._clock.no_time()
                 return result

@@ -14,10 +14,10 @@ FEW, ERROR_OF_FEW = 3, 0.15  # fewer repetitions show no spread: what one step m
 WARM_UP, LISTED = 2, 3  # steps that do not count, and those that are listed
 
 
-def one_step(found, forward, batch, update, clock, answer=None, on_call=None):
+def one_step(found, forward, batch, update, clock, answers=None, on_call=None):
     """Records one step of the user's objects as they are, and classifies its results."""
     gradients = set()
-    recorder = Recorder(batch, named_tensors(found), found.modules, clock, answer, on_call)
+    recorder = Recorder(batch, named_tensors(found), found.modules, clock, answers, on_call)
     recorder.after_backward = lambda: gradients.update(
         recorder.name_of(each.grad) for each in parameters_of(found) if each.grad is not None)
     try:

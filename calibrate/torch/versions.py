@@ -26,6 +26,12 @@ def fake_mode():
     return FakeTensorMode(**{name: value for name, value in wanted.items() if name in known})
 
 
+def without_modes():
+    """A context in which calls run as they are, whatever modes are on."""
+    from torch.utils._mode_utils import no_dispatch
+    return no_dispatch()
+
+
 CURRENT_NODE = getattr(torch._C, "_current_autograd_node", None)  # 1.13: nothing tells the node that runs
 NO_MARK = torch.ops.profiler._record_function_enter("recorded", None) if LACKS["real_beside_fake"] else None
 
