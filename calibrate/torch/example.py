@@ -3,12 +3,14 @@
 
     python3 calibrate/torch/example.py unet3d --spillway build/spillway
     python3 calibrate/torch/example.py gpt --spillway build/spillway
+    python3 -m spillway.torch.example gpt                               # of the package, which has the program
 
 One plan is for the peak that the checkpoints reach, the other for two thirds of what training adds to the weights. It takes
 a minute on any machine with PyTorch. The steps are those of a user: record, plan, apply.
 """
 import argparse
 import contextlib
+import importlib
 import json
 import os
 import subprocess
@@ -151,16 +153,31 @@ def in_core(program, step, out):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("example", choices=sorted(EXAMPLES))
-    parser.add_argument("--spillway", default="spillway", help="the program")
+    parser.add_argument("--spillway", default=own_program(), help="the program")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         compare(arguments.example, arguments.spillway, folder)
 
 
-def compare(name, program, folder):
+def own_program():
+    """That of the package, where this file is a part of it."""
+    if not __package__:
+        return "spillway"
+    from spillway.program_here import program
+    return program()
+
+
+def joined(folder):
+    """Recorder and carrier as one module: the package's, or made anew."""
+    if __package__:
+        return importlib.import_module(__package__)
     subprocess.run([sys.executable, os.path.join(HERE, "join.py"), "-o", os.path.join(folder, "spillway_torch.py")], check=True)
     sys.path.insert(0, folder)
-    import spillway_torch
+    return importlib.import_module("spillway_torch")
+
+
+def compare(name, program, folder):
+    spillway_torch = joined(folder)
     step, out = os.path.join(folder, "step.json"), os.path.join(folder, "plan.json")
     _, forward, update, batch = trainer(name)
     with open(step, "w") as file:

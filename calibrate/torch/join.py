@@ -15,7 +15,7 @@ ORDER = ["versions", "calls", "taken", "modules", "mistakes", "found", "untouche
          "calling", "networks", "front", "carry_storage", "carry_calls", "carry_buffers", "carry_copies",
          "carry_match", "carry_notice", "carry_report", "carry_again", "carry_store", "carry_plan", "carry_fit",
          "carry_attach", "carry_making", "carry_follow", "carry_kinds", "carry", "carry_cost", "watch_piece",
-         "watch_kinds", "watch", "main"]
+         "watch_kinds", "watch", "auto_facts", "auto_cache", "auto_watch", "auto_words", "auto", "main"]
 HEAD = '''"""Spillway's recorder of PyTorch training steps, and the carrier of its plans, in one file.
 
 Made from calibrate/torch/*.py by join.py; change those. Needs PyTorch 1.13 or later and Python 3.8 or later.
@@ -28,6 +28,9 @@ Made from calibrate/torch/*.py by join.py; change those. Needs PyTorch 1.13 or l
 
     from spillway_torch import apply
     carrier = apply("plan.json").attach(model)  # of spillway plan step.json --memory 8GB --for torch -o plan.json
+
+    from spillway.torch import auto             # of the installed package: all three in one line
+    carrier = auto(model, memory="8 GB")
 """
 '''
 

@@ -110,18 +110,20 @@ class Watcher(Following):
         self.end()
         kinds = self.seen.complete()
         if kinds and not self.done:
-            content = recording_of(kinds, self.name or "step", self.samples, self.device)
-            try:
-                write_whole(self.path, content)
-                self.done = True
-                print("Spillway: %s is written: %s. Plan it: spillway plan %s --memory 8GB --for torch -o plan.json" % (
-                    self.path, kinds_in_words(kinds), self.path), file=sys.stderr)
-            except OSError as error:  # training goes on
-                self.failed = True
-                print("Spillway: %s cannot be written (%s): set `path` of the watcher to another file, and call its finish()"
-                      % (self.path, error.strerror), file=sys.stderr)
+            self._complete(recording_of(kinds, self.name or "step", self.samples, self.device), kinds)
         self.detach()
         return self.done
+
+    def _complete(self, content, kinds):
+        try:
+            write_whole(self.path, content)
+            self.done = True
+            print("Spillway: %s is written: %s. Plan it: spillway plan %s --memory 8GB --for torch -o plan.json" % (
+                self.path, kinds_in_words(kinds), self.path), file=sys.stderr)
+        except OSError as error:  # training goes on
+            self.failed = True
+            print("Spillway: %s cannot be written (%s): set `path` of the watcher to another file, and call its finish()"
+                  % (self.path, error.strerror), file=sys.stderr)
 
     # Calls.
 

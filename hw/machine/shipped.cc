@@ -22,11 +22,12 @@ std::vector<std::string> ListMachines() {
 std::string MachineFolder() {
   const char* const home = std::getenv("SPILLWAY_HOME");
   if (home != nullptr && *home != '\0') return std::string(home) + "/hw";
-#ifdef SPILLWAY_PORTABLE
-  return fs::read_symlink("/proc/self/exe").replace_filename("hw").string();
-#else
-  return SPILLWAY_SOURCE_DIR "/hw";
+  std::error_code error;
+  const fs::path beside = fs::read_symlink("/proc/self/exe", error).replace_filename("hw");
+#ifndef SPILLWAY_PORTABLE
+  if (!fs::exists(beside / "unit.yaml", error)) return SPILLWAY_SOURCE_DIR "/hw";
 #endif
+  return beside.string();
 }
 
 }  // namespace spillway

@@ -7,7 +7,8 @@
 
 namespace spillway {
 
-// Folder with the shipped profiles: $SPILLWAY_HOME/hw, else the source tree the program was built from.
+// Folder with the shipped profiles: $SPILLWAY_HOME/hw, else hw/ beside the program where profiles lie there (a portable
+// folder, a Python package), else that of the source tree the program was built from.
 std::string MachineFolder();
 // Names of the shipped profiles, sorted.
 std::vector<std::string> ListMachines();

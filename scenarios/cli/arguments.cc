@@ -11,6 +11,7 @@
 #include "scenarios/cli/argument_mistakes.h"
 #include "scenarios/cli/command.h"
 #include "scenarios/cli/options.h"
+#include "scenarios/cli/version.h"
 #include "scenarios/file/scenario.h"
 
 namespace spillway {
@@ -193,13 +194,13 @@ std::vector<VerbWords> WordsOfVerbs() {
 }
 
 Arguments ParseArguments(const std::vector<std::string>& words) {
+  if (words == std::vector<std::string>{"--version", "--verbose"}) return {nullptr, kExitDone, VersionText(true)};
   const std::string no_verb = VerbMistake(words, NamesOf(Verbs()));
   if (!no_verb.empty()) return {nullptr, kExitWrongInput, no_verb};
   CLI::App app(kDescription, "spillway");
   app.footer(kMore);
   app.require_subcommand(1);
-  const std::string commit = Commit();
-  app.set_version_flag("--version", fmt::format("spillway {}{}", Version(), commit.empty() ? "" : " (" + commit + ")"));
+  app.set_version_flag("--version", VersionText(false));
   std::vector<std::unique_ptr<Command>> commands;
   for (const Verb& verb : Verbs()) AddVerb(verb, app, *commands.emplace_back(verb.make()));
   if (std::optional<std::string> help = HelpText(app, words)) return {nullptr, kExitDone, std::move(*help)};

@@ -22,6 +22,11 @@ TEST_CASE("help and version go to standard output, mistakes to standard error") 
   CHECK(Spillway({"--version"}).status == 0);
   CHECK(Contains(Spillway({"--version"}).out, "spillway 0."));
   CHECK(Contains(Spillway({"--version"}).out, Commit()));
+  const Outcome verbose = Spillway({"--version", "--verbose"});
+  CHECK(verbose.status == 0);
+  CHECK(Contains(verbose.out, Spillway({"--version"}).out + "profiles and scenarios: "));
+  CHECK(Contains(verbose.out, "\ncached plans: /"));
+  CHECK(Contains(verbose.out, "/spillway\n"));
   const Outcome help = Spillway({"--help"});
   CHECK(help.status == 0);
   for (const char* part : {"run", "compare", "plan", "list", "show", "Examples:", "Exit status:"}) {

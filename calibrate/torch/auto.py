@@ -1,0 +1,161 @@
+"""`auto(model, memory="11 GB")`: watches the loop that runs, plans its step, and carries the plan out, in one line.
+
+The plan is kept in the user's cache folder, so that a second run of the same loop starts with it. Its first context then
+shows whether the calls are still those; if not, the loop is watched again.
+"""
+import sys
+import weakref
+
+import torch
+
+from auto_cache import CachedPlan
+from auto_facts import facts_of
+from auto_watch import PassingWatcher
+from auto_words import declined, first_line, found, in_core_facts, moves
+from carry import Carrier, apply
+from carry_attach import in_backward
+from carry_plan import PlanError
+from mistakes import check_modules
+from versions import LACKS
+
+HUGE = "1000000 GB"  # a card that holds any step: for its peak in core
+ALIKE_SHARE = 0.9    # of the calls up to where the first context ended: so many are those of the cached plan
+
+
+class Auto:
+    """`phase`: waiting, watching, planning, carrying, or plain, where no plan is carried out. `said`: its sentences."""
+
+    def __init__(self, model, asked, device, kinds, spillway):
+        self.model, self.name, self.asked, self.kinds = weakref.ref(model), type(model).__name__, asked, kinds
+        self.device, self.spillway = device, spillway
+        self.phase, self.said, self.inner, self.handles = "waiting", [], None, []
+        self.cached = None
+        keys = {} if LACKS["untyped_storage"] else {"with_kwargs": True}  # 1.13: its hooks do not see them
+        self.handles = [model.register_forward_pre_hook(self._first_forward, **keys)]
+
+    def detach(self):
+        """Takes everything off; training goes on plainly."""
+        self._unhook()
+        inner, self.inner = self.inner, None
+        if inner is not None:
+            inner.detach()
+        self.phase = "plain"
+        return self
+
+    def report(self, path=None):
+        """What was said, and what the carrier counts."""
+        if isinstance(self.inner, Carrier):
+            return "\n".join(self.said + [self.inner.report(path)])
+        return "\n".join(self.said)
+
+    def _say(self, text):
+        self.said.append(text)
+        print("Spillway: " + text, file=sys.stderr)
+
+    def _unhook(self):
+        handles, self.handles = self.handles, []
+        for handle in handles:
+            handle.remove()
+
+    # Phases.
+
+    def _first_forward(self, model, args, kwargs=None):
+        if not model.training or not torch.is_grad_enabled() or in_backward():
+            return
+        self._unhook()
+        self.cached = CachedPlan(facts_of(model, args, kwargs or {}, self.device, self.asked))
+        kept = self.cached.load()
+        try:
+            if kept is None or not self._carry(*kept, cached=True):
+                self._watch()
+        except BaseException:
+            self.detach()
+            raise
+
+    def _watch(self):
+        self.phase, self.inner = "watching", PassingWatcher(self.device, self.kinds, self._plan)
+        self._begin_with(self.inner)
+
+    def _begin_with(self, inner):
+        """Its hooks come too late for the forward that begins now."""
+        inner.attach(self.model())
+        inner._before_forward(self.model(), ())
+
+    def _plan(self, step):
+        self.phase, self.inner = "planning", None
+        try:
+            plan = self.spillway.plan(step, **self.asked).content
+            whole = self.spillway.plan(step, HUGE, strategy="in-core").content if moves(plan) else plan
+            in_core = in_core_facts(whole, step)
+            self._keep(plan, in_core)
+            self._carry(plan, in_core)
+        except self.spillway.SpillwayError as error:
+            self.detach()
+            self._say(declined(self.name, self.asked["memory"], error))
+        except BaseException as error:
+            was = self.phase
+            self.detach()
+            self._say("interrupted while %s (%s): training goes on without a plan" % (was, type(error).__name__))
+            raise
+
+    def _keep(self, plan, in_core):
+        try:
+            self.cached.store(plan, in_core)
+        except OSError as error:
+            self._say("the plan is not kept, since %s cannot be written (%s): the next run plans again"
+                      % (self.cached.path, error.strerror))
+
+    def _carry(self, plan, in_core, cached=False):
+        """False: a cached plan that is none of this network."""
+        self.phase = "carrying"
+        try:
+            if moves(plan):
+                self.inner = apply(plan, device=self.device)
+                self._begin_with(self.inner)
+        except (PlanError, LookupError, TypeError) as error:
+            self.inner = None
+            if not cached:
+                raise self.spillway.SpillwayError(first_line(error))
+            self.cached.forget()
+            return False
+        self._say(found(self.name, plan, in_core, self.asked["memory"], cached))
+        if self.inner is None:
+            self.phase = "plain"
+        elif cached:
+            self.handles = [torch.nn.modules.module.register_module_forward_pre_hook(self._second_forward)]
+        return True
+
+    def _second_forward(self, module, _):
+        """Of a cached plan: whether its first context made the plan's calls."""
+        if module is not self.model() or not module.training or not torch.is_grad_enabled() or in_backward():
+            return
+        if not self.inner.account.contexts:
+            return  # the first context goes on
+        self._unhook()
+        context = self.inner.account.contexts[0]
+        if context["lost_at"] is None and context["matched"] and context["matched"] >= ALIKE_SHARE * context["clock"]:
+            return
+        self.inner.detach()
+        self.inner.model = lambda: None  # its hook is still to be called at this forward
+        self.cached.forget()
+        self._say("%s: the calls are not those of the cached plan: the loop is watched again" % self.name)
+        self._watch()
+
+
+def auto(model, memory, strategy="best", link=None, margin=None, device=None, kinds=1):
+    """Watches the loop that trains `model`, plans for a card of so much memory, and carries the plan out.
+
+    `strategy`, `link` and `margin` go to `spillway.plan`. `kinds`: at least so many kinds of step are watched. A sentence on
+    standard error says what was found. SpillwayError: no program, or one of another version. RecordError: the network is
+    compiled or lies on several devices.
+    """
+    try:
+        import spillway
+        planner = spillway.planning
+    except (ImportError, AttributeError):
+        raise RuntimeError("auto: the package spillway is not installed, and with it the program that plans: install its wheel")
+    check_modules([model])
+    planner.checked_program()
+    where = torch.device(device) if device else next((p.device for p in model.parameters()), torch.device("cpu"))
+    asked = {"memory": memory, "strategy": strategy, "link": link, "margin": margin}
+    return Auto(model, asked, where, kinds, spillway)

@@ -1,0 +1,238 @@
+"""`auto` in loops: watched, planned, carried out, kept for the next run; and each way in which that can fail.
+
+torch_record_test.sh runs this file. The package is put together here from its sources; SPILLWAY in the environment is its
+program. Devices are processors, so `memory` is what context and workspace take of a card, and a share of the step's peak.
+"""
+import contextlib
+import io
+import json
+import os
+import shutil
+import stat
+import sys
+import tempfile
+
+import torch
+from torch import nn
+
+import spillway_torch
+from carrier_networks import NETWORKS
+
+SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+BESIDE = 800 << 20  # bytes of a card for context and workspaces, on top of the step
+HUGE = 10 ** 12
+STEPS = 6
+OLD_IN_QUICK = torch.__version__.startswith("1.") and "SPILLWAY_DEEP" not in os.environ
+TESTS = []
+
+
+def test(function):
+    TESTS.append(function)
+    return function
+
+
+def test_of_the_newest(function):
+    """On PyTorch 1.13: in the deep tier."""
+    return function if OLD_IN_QUICK else test(function)
+
+
+def package(folder):
+    """The package `spillway` without a program of its own."""
+    target = os.path.join(folder, "package", "spillway")
+    shutil.copytree(os.path.join(SOURCE, "calibrate", "torch", "package", "spillway"), target,
+                    ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(spillway_torch.__file__, os.path.join(target, "torch", "__init__.py"))
+    sys.path.insert(0, os.path.dirname(target))
+
+
+class Loop:
+    """Training from seed 1. `change(network)` comes before the first step, `extra(network, x)` adds to each loss."""
+
+    def __init__(self, memory=None, name="unet", steps=STEPS, extra=None, **asked):
+        make, loss, draw, usual = NETWORKS[name]
+        torch.manual_seed(1)
+        self.network = make().train()
+        optimizer = torch.optim.AdamW(self.network.parameters(), lr=0.01, foreach=False)
+        self.losses, self.carrier, told = [], None, io.StringIO()
+        with contextlib.redirect_stderr(told):
+            if memory is not None:
+                import spillway.torch
+                self.carrier = spillway.torch.auto(self.network, "%d B" % memory, margin=0, **asked)
+            try:
+                for _ in range(steps):
+                    value = loss(self.network, *draw(usual))
+                    if extra is not None:
+                        value = extra(self.network, value)
+                    value.backward()
+                    optimizer.step()
+                    optimizer.zero_grad(set_to_none=True)
+                    self.losses.append(value.item())
+            finally:
+                self.at_end = None if self.carrier is None else self.carrier.phase
+                self.inner = None if self.carrier is None else self.carrier.inner
+                if self.carrier is not None:
+                    self.carrier.detach()
+                self.told = [line for line in told.getvalue().split("\n") if line.startswith("Spillway: ")]  # no warnings
+
+    def same(self, other):
+        state, others = self.network.state_dict(), other.network.state_dict()
+        return self.losses == other.losses and all(torch.equal(state[key], others[key]) for key in others)
+
+
+def nothing_left():
+    from torch.utils._python_dispatch import _get_current_dispatch_mode
+    return _get_current_dispatch_mode() is None and not nn.modules.module._global_forward_pre_hooks
+
+
+def kept_files():
+    folder = spillway_torch.cache_folder()
+    return sorted(os.listdir(folder)) if os.path.isdir(folder) else []
+
+
+def tight():
+    """Bytes of a card that holds three quarters of the step's peak."""
+    Loop(HUGE)
+    path = os.path.join(spillway_torch.cache_folder(), kept_files()[0])
+    with open(path) as file:
+        peak = json.load(file)["in_core"]["peak_bytes"]
+    os.remove(path)
+    return BESIDE + peak * 3 // 4
+
+
+@test
+def a_step_that_fits_is_said_to_fit_and_runs_plainly():
+    plain, loop = Loop(), Loop(HUGE)
+    assert loop.same(plain) and loop.at_end == "plain" and nothing_left()
+    assert len(loop.told) == 1 and "fits into" in loop.told[0] and "no plan is carried out" in loop.told[0], loop.told
+    assert len(kept_files()) == 1
+
+
+@test
+def a_loop_is_watched_planned_and_carried_out_and_the_next_run_starts_with_the_plan():
+    memory, plain = tight(), Loop()
+    first = Loop(memory)
+    assert first.same(plain) and first.at_end == "carrying" and nothing_left()
+    assert len(first.told) == 1 and "in core, now" in first.told[0] and "expected" in first.told[0], first.told
+    assert first.inner.account.again > 0
+    second = Loop(memory)
+    assert second.same(plain) and second.at_end == "carrying" and len(second.told) == 1, second.told
+    assert second.told[0].endswith("(cached plan)") and second.inner.account.sums[0]["contexts"] == STEPS
+    assert len(kept_files()) == 1
+
+
+@test_of_the_newest
+def another_loop_has_another_plan_and_other_calls_are_watched_again():
+    memory = tight()
+    Loop(memory)
+    assert len(kept_files()) == 1
+    Loop(memory + 4096)
+    assert len(kept_files()) == 2  # other memory
+    many = lambda network, value: value + sum(p.tanh().sin().cos().abs().mean() for p in network.parameters())  # noqa: E731
+    plain, loop = Loop(extra=many, steps=8), Loop(memory, extra=many, steps=8)
+    assert loop.same(plain) and nothing_left()
+    assert "(cached plan)" in loop.told[0] and "watched again" in loop.told[1], loop.told
+    assert loop.at_end in ("carrying", "plain") and len(loop.told) == 3, loop.told
+
+
+@test_of_the_newest
+def too_little_memory_is_said_once_and_training_goes_on():
+    plain = Loop()
+    for memory in (1000, BESIDE + (64 << 10)):
+        loop = Loop(memory)
+        assert loop.same(plain) and loop.at_end == "plain" and nothing_left() and kept_files() == []
+        assert len(loop.told) == 1 and "no plan for %d B" % memory in loop.told[0], loop.told
+
+
+@test
+def a_program_that_is_missing_or_of_another_version_is_refused_before_training():
+    import spillway
+    there = os.environ["SPILLWAY_PROGRAM"]
+    other = os.path.join(os.path.dirname(spillway.__file__), "other")
+    with open(other, "w") as file:
+        file.write("#!/bin/sh\necho spillway-of-old 0.0\n")
+    os.chmod(other, stat.S_IRWXU)
+    try:
+        for program, what in (("/nowhere/spillway", "no program /nowhere/spillway"), (other, "says 'spillway-of-old 0.0'")):
+            os.environ["SPILLWAY_PROGRAM"] = program
+            try:
+                Loop(HUGE)
+                assert False, "not refused"
+            except spillway.SpillwayError as error:
+                assert what in str(error) and "\n" not in str(error), error
+            assert nothing_left() and kept_files() == []
+    finally:
+        os.environ["SPILLWAY_PROGRAM"] = there
+
+
+@test_of_the_newest
+def a_cache_that_takes_no_file_costs_a_sentence():
+    memory, plain = tight(), Loop()
+    home = os.environ["XDG_CACHE_HOME"]
+    with open(os.path.join(home, "file"), "w"):
+        pass
+    os.environ["XDG_CACHE_HOME"] = os.path.join(home, "file")  # root may write into any folder, and below no file
+    try:
+        loop = Loop(memory)
+    finally:
+        os.environ["XDG_CACHE_HOME"] = home
+    assert loop.same(plain) and loop.at_end == "carrying" and nothing_left()
+    assert len(loop.told) == 2 and "the plan is not kept" in loop.told[0], loop.told
+
+
+@test
+def interrupted_in_each_phase_nothing_is_left_behind():
+    import spillway.torch
+    memory = tight()
+
+    def interrupt(*_, **__):
+        raise KeyboardInterrupt
+
+    places = [(spillway.torch.PassingWatcher, "_recorded", 0), (spillway.planning, "run", 1), (spillway.torch, "apply", 1)]
+    for owner, name, sentences in places:
+        usual = getattr(owner, name)
+        setattr(owner, name, interrupt)
+        told = io.StringIO()
+        try:
+            with contextlib.redirect_stderr(told):
+                Loop(memory)
+            assert False, "not interrupted"
+        except KeyboardInterrupt:
+            pass
+        finally:
+            setattr(owner, name, usual)
+        assert nothing_left(), name
+        files = kept_files()
+        assert all(each.endswith(".json") for each in files) and len(files) == (name == "apply"), (name, files)
+    loop = Loop(memory)
+    assert loop.same(Loop()) and loop.told[0].endswith("(cached plan)"), loop.told
+
+
+@test_of_the_newest
+def a_spoiled_file_of_the_cache_is_as_none():
+    memory, plain = tight(), Loop()
+    Loop(memory)
+    path = os.path.join(spillway_torch.cache_folder(), kept_files()[0])
+    for spoiled in ("", "{}", '{"format": "spillway-auto", "version": 1, "plan": {"before": {"x": [1]}}, "in_core": {}}'):
+        with open(path, "w") as file:
+            file.write(spoiled)
+        loop = Loop(memory)
+        assert loop.same(plain) and loop.at_end == "carrying" and len(loop.told) == 1, loop.told
+
+
+def main():
+    torch.set_num_threads(1)
+    with tempfile.TemporaryDirectory() as folder:
+        package(folder)
+        os.environ["SPILLWAY_PROGRAM"] = os.environ["SPILLWAY"]
+        wanted = sys.argv[1:]
+        for case in TESTS:
+            if wanted and not any(word in case.__name__ for word in wanted):
+                continue
+            os.environ["XDG_CACHE_HOME"] = os.path.join(folder, case.__name__)
+            os.mkdir(os.environ["XDG_CACHE_HOME"])
+            case()
+            print("passed: %s" % case.__name__)
+
+
+if __name__ == "__main__":
+    main()
