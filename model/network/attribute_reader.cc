@@ -116,7 +116,7 @@ const std::vector<AttributeReader>& Scalars() {
   const std::string channels = WholeNumberFrom(1, kMaxChannels);
   static const std::vector<AttributeReader> kTable = {
       {{"out", channels, "required", "number of channels, or features, of the result"}, kOutKey, ReadOut},
-      {{"groups", channels, "1", "convolutions side by side, each on its share of the channels"},
+      {{"groups", channels, "1", "parts of the channels, each by itself"},
        kGroupsKey,
        ReadGroups},
       {{"bias", kTrueOrFalse, "false", "adds a vector per channel"}, kBiasKey, ReadBias},
