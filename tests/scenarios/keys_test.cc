@@ -216,6 +216,17 @@ layers:
   - {name: l, kind: softmax_loss}
 )";
 
+constexpr const char* kLosses = R"(name: n
+input: {channels: 8, image: 16}
+layers:
+  - {name: a, kind: max_pool, window: 3, stride: 2, pad: 0, pad_after: 1, ceil: false}
+  - {name: b, kind: average_pool, window: 3, stride: 1, pad: 1, pad_after: 1}
+  - {name: c, kind: softmax_loss, weight: 0.5, smoothing: 0.1}
+  - {name: d, kind: dice_loss, from: b, weight: 0.5, probabilities: sigmoid}
+  - {name: e, kind: mse_loss, from: [b, a], weight: 2}
+  - {name: f, kind: bce_loss, from: [b, a], weight: 2}
+)";
+
 Network ReadNetworkText(const std::string& text) {
   const Document document = ParseDocument(text, "network.yaml");
   Diagnostics diagnostics(document);
@@ -230,6 +241,7 @@ TEST_CASE("the keys of networks are those that are read") {
                             {&NetworkKeys(), kImages, read},
                             {&NetworkKeys(), kTexts, read},
                             {&NetworkKeys(), kMoves, read},
+                            {&NetworkKeys(), kLosses, read},
                             {&NetworkKeys(),
                              "name: n\ninput: {height: 8, width: 4, depth: 2}\nlayers:\n"
                              "  - {name: l, kind: softmax_loss}\n",
