@@ -57,8 +57,10 @@ class StepRunner {
   double Loss() {
     double sum = 0;
     for (const Op& op : step_.ops) {
-      if (!TraitsOf(op.kind).labels || op.pass != Pass::kForward) continue;
-      sum += op.details.loss_weight * CrossEntropy(op.shape.out, Data(op.writes[0]), labels_[Index(op.layer)]);
+      if (!TraitsOf(op.kind).loss || op.pass != Pass::kForward) continue;
+      const Shape shape = LossShape(op.kind, op.shape.in);
+      sum += op.details.loss_weight *
+             LossOf(op.kind, op.details.loss, shape, Data(op.writes[0]), labels_[Index(op.layer)]);
     }
     return sum;
   }

@@ -160,11 +160,13 @@ TrainingRole RoleOf(const KernelCall& call) {
   TrainingRole role;
   role.layer = call.op != nullptr ? call.op->layer : static_cast<LayerId>(call.issue.instruction);
   role.labels = TraitsOf(launch.kind).labels;
-  role.loss = role.labels && forward && !again;
+  role.loss = TraitsOf(launch.kind).loss && forward && !again;
+  role.kind = launch.kind;
   if (call.op != nullptr) {
     const Shape& in = call.op->shape.in;
     const std::int64_t all = std::max(call.op->details.mean_over, in.n);
     role.share = call.op->details.loss_weight * static_cast<double>(in.n) / static_cast<double>(all);
+    role.rule = call.op->details.loss;
     role.first_label = call.op->first_sample * in.Spatial();
     role.first_element = call.op->first_sample * NumbersDrawn(*call.op);
   }

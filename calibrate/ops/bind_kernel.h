@@ -53,8 +53,10 @@ struct TrainingRole {
   LayerId layer = kNetworkInput;  // kernels without an op: their instruction
   bool labels = false;            // it is part of the loss
   bool loss = false;              // its first result is what the loss is computed from
-  bool statistics = false;        // it updates running statistics, or reads them
-  double share = 1;               // of the batch that the loss is the mean over, what the op works on
+  OpKind kind = OpKind::kCopy;    // with the rule: how the loss is computed (LossOf)
+  LossRule rule{};
+  bool statistics = false;  // it updates running statistics, or reads them
+  double share = 1;         // of the batch that the loss is the mean over, what the op works on
   // Of the batch, what it begins with: of labels (by sample and position), and of the random numbers of what it writes.
   std::int64_t first_label = 0, first_element = 0;
 };

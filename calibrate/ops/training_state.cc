@@ -28,18 +28,6 @@ std::uint64_t RandomStream(std::uint64_t seed, std::uint64_t iteration, LayerId 
   return stream + kGolden * static_cast<std::uint64_t>(first_element);
 }
 
-double CrossEntropy(const Shape& shape, std::span<const float> probabilities, std::span<const std::int32_t> labels) {
-  const std::int64_t positions = shape.Spatial();
-  assert(probabilities.size() == static_cast<std::size_t>(shape.Elements()));
-  assert(labels.size() == static_cast<std::size_t>(shape.n * positions));
-  double sum = 0;
-  for (std::int64_t i = 0; i < shape.n * positions; ++i) {
-    const std::int64_t at = (i / positions * shape.c + labels[static_cast<std::size_t>(i)]) * positions + i % positions;
-    sum -= std::log(std::max(probabilities[static_cast<std::size_t>(at)], std::numeric_limits<float>::min()));
-  }
-  return sum / static_cast<double>(shape.n * positions);
-}
-
 std::vector<float> OneHot(const Shape& shape, std::span<const std::int32_t> labels) {
   std::vector<float> rows(static_cast<std::size_t>(shape.Elements()), 0.0f);
   const std::int64_t positions = shape.Spatial();

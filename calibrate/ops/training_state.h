@@ -23,7 +23,13 @@ std::uint64_t RandomStream(std::uint64_t seed, std::uint64_t iteration, LayerId 
 
 // Mean of -log(probability of the label); what training minimises. Sums in double. Labels: class per sample and
 // position, batch outermost.
-double CrossEntropy(const Shape& shape, std::span<const float> probabilities, std::span<const std::int32_t> labels);
+double CrossEntropy(const Shape& shape, std::span<const float> probabilities, std::span<const std::int32_t> labels,
+                    double smoothing = 0);
+
+// The loss of one op, from its first result of that shape; the mean over what the op works on. Sums in double. REQUIRES:
+// a kind with OpTraits::loss; labels where the kind reads them.
+double LossOf(OpKind kind, const LossRule& rule, const Shape& shape, std::span<const float> result,
+              std::span<const std::int32_t> labels);
 
 // Rows of the probabilities' shape: 1 at the class of each sample and position, 0 elsewhere.
 std::vector<float> OneHot(const Shape& shape, std::span<const std::int32_t> labels);

@@ -51,7 +51,7 @@ void BackwardAverage(StepWriter& b) {
 const LayerKind kMaxPoolLayer{
     .name = "max_pool",
     .description = "max pooling; backward needs input and output",
-    .keys = kWindowKey | kStrideKey | kPadKey | kCeilKey,
+    .keys = kWindowKey | kStrideKey | kPadKey | kPadAfterKey | kCeilKey,
     .required = kWindowKey | kStrideKey,
     .backward_reads_result = true,
     .infer = Infer,
@@ -62,7 +62,7 @@ const LayerKind kMaxPoolLayer{
 const LayerKind kAveragePoolLayer{
     .name = "average_pool",
     .description = "average pooling, over a window or the whole image",
-    .keys = kWindowKey | kStrideKey | kPadKey | kCeilKey | kGlobalKey,
+    .keys = kWindowKey | kStrideKey | kPadKey | kPadAfterKey | kCeilKey | kGlobalKey,
     .infer = Infer,
     .forward = ForwardAverage,
     .backward = BackwardAverage,

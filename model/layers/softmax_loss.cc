@@ -1,5 +1,5 @@
 // Softmax and cross-entropy in one. The labels are left out of the step, unless the framework saves them for backward
-// (SavedTensors::labels).
+// (SavedTensors::labels). With smoothed labels PyTorch saves besides which of them are ignored: none.
 #include <utility>
 
 #include "model/layers/shared.h"
@@ -16,17 +16,24 @@ void Forward(StepWriter& b) {
     places.c = 1;
     b.NewAuxiliary("labels", places, DataType::kInt64);
     writes.push_back(b.Auxiliary(0));
+    if (b.attributes().smoothing > 0) {
+      b.NewAuxiliary("ignored", places, DataType::kBool);
+      writes.push_back(b.Auxiliary(1));
+    }
   }
   Op op = b.NewOp(OpKind::kSoftmaxLoss, Pass::kForward, {b.Input()}, std::move(writes));
   op.details.loss_weight = b.attributes().weight;
+  op.details.loss.smoothing = b.attributes().smoothing;
   b.Emit(std::move(op));
 }
 
 void Backward(StepWriter& b) {
   std::vector<TensorId> reads{b.Result()};
   if (b.options().saved->labels) reads.push_back(b.Auxiliary(0));
+  if (b.options().saved->labels && b.attributes().smoothing > 0) reads.push_back(b.Auxiliary(1));
   Op op = b.NewOp(OpKind::kSoftmaxLoss, Pass::kBackward, std::move(reads), {});
   op.details.loss_weight = b.attributes().weight;
+  op.details.loss.smoothing = b.attributes().smoothing;
   b.EmitInputGradient(0, std::move(op));
 }
 
@@ -35,7 +42,7 @@ void Backward(StepWriter& b) {
 const LayerKind kSoftmaxLossLayer{
     .name = "softmax_loss",
     .description = "softmax over channels with cross-entropy, at each place; its result is the probabilities",
-    .keys = kWeightKey,
+    .keys = kWeightKey | kSmoothingKey,
     .backward_reads_result = true,
     .loss = true,
     .autocast = AutocastTo::kWide,

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "model/layers/shared.h"
 #include "model/network/network.h"
 
@@ -23,8 +25,9 @@ std::int64_t Positions(const Axis& axis, const LayerAttributes& a, Slides slides
               " exceeds the padded input's " + std::to_string(padded);
     return 1;
   }
-  if (slides == Slides::kPooling && axis.pad.begin >= axis.window) {
-    problem = "padding " + std::to_string(axis.pad.begin) + " must be less than the window's " + axis.name + " " +
+  const std::int64_t most = std::max(axis.pad.begin, axis.pad.end);
+  if (slides == Slides::kPooling && most >= axis.window) {
+    problem = "padding " + std::to_string(most) + " must be less than the window's " + axis.name + " " +
               std::to_string(axis.window);
     return 1;
   }

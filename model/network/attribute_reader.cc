@@ -37,6 +37,12 @@ void ReadMethod(MapReader& r, const std::string& key, bool, LayerAttributes& a) 
 void ReadWeight(MapReader& r, const std::string& key, bool, LayerAttributes& a) {
   a.weight = r.NumberOr(key, a.weight, 0, kMaxLossWeight);
 }
+void ReadSmoothing(MapReader& r, const std::string& key, bool, LayerAttributes& a) {
+  a.smoothing = r.NumberOr(key, a.smoothing, 0, 1);
+}
+void ReadProbabilities(MapReader& r, const std::string& key, bool, LayerAttributes& a) {
+  a.independent = r.ChoiceOr(key, {"softmax", "sigmoid"}, a.independent ? 1 : 0) == 1;
+}
 void ReadSlope(MapReader& r, const std::string& key, bool, LayerAttributes& a) {
   a.slope = r.NumberOr(key, a.slope, kLeastSlope, 1);
 }
@@ -116,7 +122,7 @@ const std::vector<AttributeReader>& Scalars() {
   const std::string channels = WholeNumberFrom(1, kMaxChannels);
   static const std::vector<AttributeReader> kTable = {
       {{"out", channels, "required", "number of channels, or features, of the result"}, kOutKey, ReadOut},
-      {{"groups", channels, "1", "convolutions side by side, each on its share of the channels"},
+      {{"groups", channels, "1", "parts of the channels, each by itself"},
        kGroupsKey,
        ReadGroups},
       {{"bias", kTrueOrFalse, "false", "adds a vector per channel"}, kBiasKey, ReadBias},
@@ -132,6 +138,12 @@ const std::vector<AttributeReader>& Scalars() {
       {{"weight", NumberFrom(0, kMaxLossWeight), "1", "factor of this loss in the sum over all losses"},
        kWeightKey,
        ReadWeight},
+      {{"smoothing", NumberFrom(0, 1), "0", "share of each label that all classes get alike"},
+       kSmoothingKey,
+       ReadSmoothing},
+      {{"probabilities", OneOf({"softmax", "sigmoid"}), "softmax", "of all classes together, or of each by itself"},
+       kProbabilitiesKey,
+       ReadProbabilities},
       {{"slope", NumberFrom(kLeastSlope, 1), "0.01", "of the function below zero"}, kSlopeKey, ReadSlope},
       {{"groups", channels, "32", "groups of channels, each with a mean and a deviation of its own"},
        kNormGroupsKey,

@@ -34,6 +34,8 @@ enum AttributeKey : std::uint64_t {
   kImageKey = 1u << 14,
   kMethodKey = 1u << 15,
   kWeightKey = 1u << 16,
+  kSmoothingKey = 1u << 17,
+  kProbabilitiesKey = 1u << 18,
   kSlopeKey = 1u << 27,
   kNormGroupsKey = 1u << 28,
   kAffineKey = 1u << 29,

@@ -23,34 +23,36 @@ struct LayerAttributes {
   std::array<std::int64_t, 3> window{1, 1, 1};
   std::array<std::int64_t, 3> stride{1, 1, 1};
   std::array<std::int64_t, 3> pad{0, 0, 0};
-  std::array<std::int64_t, 3> pad_after{-1, -1, -1};  // convolution: behind the image; -1: as `pad`
+  std::array<std::int64_t, 3> pad_after{-1, -1, -1};  // convolution, pooling: behind the image; -1: as `pad`
   std::array<std::int64_t, 3> dilation{1, 1, 1};      // convolution
   std::array<std::int64_t, 3> output_pad{0, 0, 0};    // transposed convolution: places more in the result
   std::array<std::int64_t, 3> scale{1, 1, 1};         // resize
   std::array<std::int64_t, 3> image{0, 0, 0};         // resize, crop: size of the result; 0: not given
   bool linear = false;                                // resize: between neighbours; false: the nearest place
   double weight = 1;                                  // losses: share of the step's loss
+  double smoothing = 0;                               // softmax loss: share that labels give to all classes alike
+  bool independent = false;                           // Dice loss: each class's probability by itself
   std::int64_t groups = 1;
-  bool bias = false;              // convolution, linear
-  bool ceil_mode = false;         // pooling: round the output size up
-  bool global = false;            // average pooling over the whole image
-  double rate = 0.5;              // dropout
-  std::int64_t size = 5;          // LRN: channels summed over
-  double slope = 0.01;            // leaky ReLU: below zero
-  std::int64_t norm_groups = 32;  // group norm
-  bool affine = true;             // group, instance, layer and RMS norm: has scale and shift
-  bool pointwise = false;         // linear: the channels of each position, not all of a sample
-  bool first = false;             // linear: those of the first position alone
-  std::int64_t vocabulary = 1;    // embedding: rows of its table
-  std::int64_t row = 0;           // embedding: which row of the network's tokens it reads
-  std::int64_t positions = 0;     // position: vectors that it has; 0: as many as its input has positions
-  std::int64_t heads = 1;         // attention, rope
-  std::int64_t kv_heads = 0;      // attention: heads of keys and values; 0: `heads`
-  bool causal = false;            // attention: no position reads those behind it
-  bool fused = true;              // attention: one op; false: written out
-  double dropout = 0;             // attention: rate at which scores are dropped
-  bool last_axis = false;         // softmax: along the width; false: over channels
-  std::array<std::int64_t, 3> shift{0, 0, 0};     // roll: places moved on; attention: those that the image was moved back
+  bool bias = false;                           // convolution, linear
+  bool ceil_mode = false;                      // pooling: round the output size up
+  bool global = false;                         // average pooling over the whole image
+  double rate = 0.5;                           // dropout
+  std::int64_t size = 5;                       // LRN: channels summed over
+  double slope = 0.01;                         // leaky ReLU: below zero
+  std::int64_t norm_groups = 32;               // group norm
+  bool affine = true;                          // group, instance, layer and RMS norm: has scale and shift
+  bool pointwise = false;                      // linear: the channels of each position, not all of a sample
+  bool first = false;                          // linear: those of the first position alone
+  std::int64_t vocabulary = 1;                 // embedding: rows of its table
+  std::int64_t row = 0;                        // embedding: which row of the network's tokens it reads
+  std::int64_t positions = 0;                  // position: vectors that it has; 0: as many as its input has positions
+  std::int64_t heads = 1;                      // attention, rope
+  std::int64_t kv_heads = 0;                   // attention: heads of keys and values; 0: `heads`
+  bool causal = false;                         // attention: no position reads those behind it
+  bool fused = true;                           // attention: one op; false: written out
+  double dropout = 0;                          // attention: rate at which scores are dropped
+  bool last_axis = false;                      // softmax: along the width; false: over channels
+  std::array<std::int64_t, 3> shift{0, 0, 0};  // roll: places moved on; attention: those that the image was moved back
   std::array<std::int64_t, 3> relative{1, 1, 1};  // attention: the window that its table of distances is for
   std::size_t cut_axis = 0;                       // slice: of SamplePlace (model/step/rearrangement.h)
   std::int64_t begin = 0, end = 0, step = 1;      // slice; end 0: the axis's

@@ -58,7 +58,7 @@ constexpr std::array<ExtentReader, 14> kExtents = {
       "zeros behind the image, where `pad` is in front alone", "as `pad`"},
      {"output_pad", kOutputPadKey, &LayerAttributes::output_pad, 0, "rows and columns more at the result's end",
       nullptr},
-     {"scale", kScaleKey, &LayerAttributes::scale, 1, "how many times as large the result is", "none"},
+     {"scale", kScaleKey, &LayerAttributes::scale, 1, "how many times as large the larger image is", "none"},
      {"image", kImageKey, &LayerAttributes::image, 1, "size of the result",
       "by `scale` (resize), or that of the second layer in `from`"},
      {"shift", kShiftKey, &LayerAttributes::shift, -kMaxExtent, "places that the image was or is moved", nullptr},

@@ -75,7 +75,7 @@ class Repeater {
     Op op = of_part;
     op.name = op.pass == Pass::kUpdate ? op.name : Named(op.name);
     op.first_sample = FirstSample();
-    if (TraitsOf(op.kind).labels && parts_ > 1) op.details.mean_over = out_.step.batch;
+    if (TraitsOf(op.kind).loss && parts_ > 1) op.details.mean_over = out_.step.batch;
     for (TensorId& t : op.reads) t = Here(t);
     for (TensorId& t : op.writes) t = Here(t);
     std::vector<Op> additions;

@@ -61,6 +61,7 @@ struct OpTraits {
   bool stated = false;  // a sample states the result's shape, groups, and window[0] and [2] (r, s) of its own accord
   bool backward_needs_forward = false;  // its backward pass reads what its forward pass of the same data has left
   bool labels = false;                  // reads the batch's labels
+  bool loss = false;                    // is a part of the step's loss
   bool opaque = false;                  // its computation is unknown: no law, no kernel, no layer
   ZeroEffect zeros = ZeroEffect::kNone;
   int operands = 1;         // OpShape::operands where nothing else is said

@@ -18,6 +18,7 @@
 #include "model/step/activation.h"
 #include "model/step/box.h"
 #include "model/step/heads.h"
+#include "model/step/loss.h"
 #include "model/step/op_kind.h"
 #include "model/step/rearrangement.h"
 #include "model/step/tensor.h"
@@ -90,6 +91,7 @@ struct OpDetails {
   // Loss only: the number of samples of which it is the mean, if larger than the op's own; 0: the op's own.
   std::int64_t mean_over = 0;
   double loss_weight = 1;      // loss only: its share of the step's loss
+  LossRule loss{};             // loss only: how it is computed
   bool linear = false;         // resize: means of neighbours; false: the nearest place
   bool input_gradient = true;  // norms' backward: false where only the gradients of scale and shift are wanted
   ActivationFunction function = ActivationFunction::kSigmoid;  // activation: which

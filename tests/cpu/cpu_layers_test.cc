@@ -20,6 +20,11 @@ OpShape Pool(Shape in, std::array<std::int64_t, 3> window, std::array<std::int64
   return s;
 }
 
+OpShape PaddedBehind(OpShape s) {
+  s.pad[1] = s.pad[2] = Padding(0, 1);
+  return s;
+}
+
 const std::vector<OpShape>& Pools() {
   static const std::vector<OpShape> pools = {
       Pool({2, 5, 1, 8, 6}, {1, 2, 2}, {1, 2, 2}, {0, 0, 0}, {1, 4, 3}),
@@ -29,6 +34,7 @@ const std::vector<OpShape>& Pools() {
       Pool({2, 17, 1, 3, 3}, {1, 3, 3}, {1, 1, 1}, {0, 1, 1}, {1, 3, 3}),  // overlapping
       Pool({2, 6, 1, 5, 4}, {1, 5, 4}, {1, 5, 4}, {0, 0, 0}, {1, 1, 1}),   // global
       Pool({2, 3, 4, 6, 6}, {2, 3, 3}, {2, 2, 2}, {0, 1, 1}, {2, 3, 3}),
+      PaddedBehind(Pool({2, 5, 1, 6, 8}, {1, 3, 3}, {1, 2, 2}, {0, 0, 0}, {1, 3, 4})),  // as TensorFlow's SAME
   };
   return pools;
 }

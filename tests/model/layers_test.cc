@@ -113,8 +113,9 @@ TEST_CASE("what backward saves, kind by kind") {
       {"pixel_unshuffle", {.scale = {1, 2, 2}}, false, false, {}},
       {"channel_shuffle", {.groups = 2}, false, false, {}},
   };
-  // All but the loss, which follows, embedding (token_layers_test), and a further input (moved_layers_test).
-  CHECK(cases.size() + 3 == LayerKinds().size());
+  // All but the losses (softmax_loss follows, cpu_losses_test has the others), embedding (token_layers_test), and a further
+  // input (moved_layers_test).
+  CHECK(cases.size() + 6 == LayerKinds().size());
   for (const SavedCase& c : cases) {
     INFO(c.kind);
     const TrainingStep step = StepAround(c.kind, c.attributes);
@@ -195,6 +196,16 @@ TEST_CASE("a convolution pads by as much as it likes, pooling by less than its w
         Shape{.n = 1, .c = 64, .h = 573, .w = 698});
   CHECK(Infer("convolution", Square(8, 2, 3, 2), {{.n = 1, .c = 3, .h = 1, .w = 5}}).h == 2);  // (1 + 4 - 2) / 3 + 1
   CHECK(Problem("average_pool", Square(0, 3, 2, 3), {kImage}) == "padding 3 must be less than the window's width 3");
+}
+
+TEST_CASE("pooling pads one side alone where asked, by less than its window") {
+  LayerAttributes a = Square(0, 3, 2);
+  a.pad_after = {-1, 1, 1};
+  for (const char* kind : {"max_pool", "average_pool"}) {
+    CHECK(Infer(kind, a, {{.h = 6, .w = 8}}) == Shape{.h = 3, .w = 4});
+  }
+  a.pad_after = {-1, 1, 3};
+  CHECK(Problem("max_pool", a, {{.h = 6, .w = 8}}) == "padding 3 must be less than the window's width 3");
 }
 
 TEST_CASE("pooling rounds down, or up where asked") {

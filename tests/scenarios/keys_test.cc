@@ -195,6 +195,38 @@ layers:
   - {name: m, kind: softmax_loss}
 )";
 
+constexpr const char* kMoves = R"(name: n
+input: {channels: 8, image: 16}
+layers:
+  - {name: a, kind: slice, axis: channels, begin: 0, end: 8, step: 1}
+  - {name: b, kind: reshape, out: 8, image: 16}
+  - {name: c, kind: permute, order: [channels, height, width]}
+  - {name: d, kind: roll, shift: 2}
+  - {name: e, kind: pad, pad: 1, pad_after: 1}
+  - {name: f, kind: crop, image: 16, at: start}
+  - {name: g, kind: pixel_unshuffle, scale: 2}
+  - {name: h, kind: channel_shuffle, groups: 4}
+  - {name: i, kind: pixel_shuffle, scale: 2}
+  - {name: w, kind: windows, window: 4}
+  - {name: q, kind: linear, pointwise: true, out: 24}
+  - {name: s, kind: attention, heads: 2, window: 4, relative: 4, shift: 2, image: 16}
+  - {name: m, kind: merge_windows, window: 4, from: [s, i]}
+  - {name: t, kind: input, out: 8, image: 1}
+  - {name: p, kind: add, from: [m, t]}
+  - {name: l, kind: softmax_loss}
+)";
+
+constexpr const char* kLosses = R"(name: n
+input: {channels: 8, image: 16}
+layers:
+  - {name: a, kind: max_pool, window: 3, stride: 2, pad: 0, pad_after: 1, ceil: false}
+  - {name: b, kind: average_pool, window: 3, stride: 1, pad: 1, pad_after: 1}
+  - {name: c, kind: softmax_loss, weight: 0.5, smoothing: 0.1}
+  - {name: d, kind: dice_loss, from: b, weight: 0.5, probabilities: sigmoid}
+  - {name: e, kind: mse_loss, from: [b, a], weight: 2}
+  - {name: f, kind: bce_loss, from: [b, a], weight: 2}
+)";
+
 Network ReadNetworkText(const std::string& text) {
   const Document document = ParseDocument(text, "network.yaml");
   Diagnostics diagnostics(document);
@@ -208,6 +240,8 @@ TEST_CASE("the keys of networks are those that are read") {
   CheckPage(NetworkKeys(), {{&NetworkKeys(), kNetwork, read},
                             {&NetworkKeys(), kImages, read},
                             {&NetworkKeys(), kTexts, read},
+                            {&NetworkKeys(), kMoves, read},
+                            {&NetworkKeys(), kLosses, read},
                             {&NetworkKeys(),
                              "name: n\ninput: {height: 8, width: 4, depth: 2}\nlayers:\n"
                              "  - {name: l, kind: softmax_loss}\n",

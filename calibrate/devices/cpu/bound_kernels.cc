@@ -67,7 +67,7 @@ const CpuKernel* BoundKernels::Prepare(const KernelCall& call) {
 void BoundKernels::BindTraining(const KernelCall& call, Bound& bound) {
   const Shape& shape = call.launch->shape.in;
   bound.role = RoleOf(call);
-  bound.shape = shape;
+  bound.shape = LossShape(call.launch->kind, shape);
   bound.arguments.learning_rate = training_.options().learning_rate;
   bound.arguments.momentum = training_.options().momentum;
   if (bound.role.labels)
@@ -98,7 +98,8 @@ void BoundKernels::Run(std::uint32_t instruction) {
   if (!bound.role.loss) return;
   const std::span<const float> probabilities(static_cast<const float*>(arguments.writes[0]),
                                              static_cast<std::size_t>(bound.shape.Elements()));
-  training_.NoteLoss(CrossEntropy(bound.shape, probabilities, arguments.labels), bound.role.share);
+  const TrainingRole& role = bound.role;
+  training_.NoteLoss(LossOf(role.kind, role.rule, bound.shape, probabilities, arguments.labels), role.share);
 }
 
 }  // namespace spillway

@@ -209,7 +209,8 @@ double CudaBoundKernels::ReadLoss(CudaStaging& staging) {
   for (const Bound* part : losses_) {
     std::vector<float> probabilities(static_cast<std::size_t>(part->shape.Elements()));
     staging.Download(std::as_writable_bytes(std::span(probabilities)), memory_.library() + part->kept);
-    loss += part->role.share * CrossEntropy(part->shape, probabilities, LabelsOf(*part).classes);
+    const TrainingRole& role = part->role;
+    loss += role.share * LossOf(role.kind, role.rule, part->shape, probabilities, LabelsOf(*part).classes);
   }
   return loss;
 }

@@ -27,7 +27,7 @@ void AddForward(const TrainingStep& step, OpId op, VdnnLayer& layer) {
   const bool first = layer.first_forward == kNoOp;
   if (first) layer.first_forward = op;
   layer.convolution = layer.convolution || AsConvolution(LaunchOf(o)).kind == OpKind::kConvolution;
-  layer.classifier = layer.classifier || IsClassifier(o) || TraitsOf(o.kind).labels;
+  layer.classifier = layer.classifier || IsClassifier(o) || TraitsOf(o.kind).loss;
   for (const TensorId t : o.reads) {
     if (first && Contains(step.maps, t) && !Contains(o.writes, t)) layer.inputs.push_back(t);
   }

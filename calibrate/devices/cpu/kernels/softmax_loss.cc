@@ -8,7 +8,7 @@
 namespace spillway::cpu {
 namespace {
 
-// Writes {probabilities}, and {labels} where the step saves them.
+// Writes {probabilities}, and where the step saves them labels and which of these are ignored: none.
 class Forward : public DnnlKernel {
  public:
   Forward(const dnnl::primitive_desc& primitive, const std::vector<Binding>& bindings, const Shape& shape)
@@ -20,6 +20,7 @@ class Forward : public DnnlKernel {
     auto* const labels = static_cast<std::int64_t*>(arguments.writes[1]);
     std::fill_n(labels, places_, std::int64_t{0});
     std::copy(arguments.labels.begin(), arguments.labels.end(), labels);
+    if (arguments.writes.size() > 2) std::fill_n(static_cast<std::uint8_t*>(arguments.writes[2]), places_, 0);
   }
 
  private:
@@ -40,7 +41,9 @@ KernelPtr MakeSoftmaxLoss(const OpCall& call) {
   const std::int64_t samples = std::max(call.details.mean_over, shape.n);
   const float weight = static_cast<float>(call.details.loss_weight);
   const bool accumulate = call.launch.accumulate;
-  return std::make_unique<LoopKernel>([shape, samples, weight, accumulate](const CpuArguments& a) {
+  const float other = static_cast<float>(call.details.loss.smoothing / static_cast<double>(shape.c));
+  const float right = static_cast<float>(1 - call.details.loss.smoothing) + other;
+  return std::make_unique<LoopKernel>([shape, samples, weight, accumulate, right, other](const CpuArguments& a) {
     const std::int64_t positions = shape.Spatial();
     const float share = weight / static_cast<float>(samples * positions);
     assert(a.labels.size() == static_cast<std::size_t>(shape.n * positions));
@@ -49,7 +52,7 @@ KernelPtr MakeSoftmaxLoss(const OpCall& call) {
     for (std::int64_t i = 0; i < shape.Elements(); ++i) {
       const std::int64_t n = i / (shape.c * positions), c = i / positions % shape.c;
       const std::int32_t label = a.labels[static_cast<std::size_t>(n * positions + i % positions)];
-      const float gradient = (p[i] - (c == label ? 1.0f : 0.0f)) * share;
+      const float gradient = (p[i] - (c == label ? right : other)) * share;
       dx[i] = accumulate ? dx[i] + gradient : gradient;
     }
   });

@@ -33,6 +33,8 @@ REFUSED(Rope)
 REFUSED(Rearrange)
 REFUSED(ScoreBias)
 REFUSED(PlaneAdd)
+REFUSED(PairLoss)
+REFUSED(DiceLoss)
 #undef REFUSED
 
 // The CPU device has none either.

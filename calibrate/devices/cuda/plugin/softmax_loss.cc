@@ -58,6 +58,7 @@ class Backward : public Kernel {
 }  // namespace
 
 KernelPtr MakeSoftmaxLoss(const LibrariesPtr& libraries, const OpCall& call) {
+  if (call.details.loss.smoothing != 0) Refuse("the CUDA device has no loss with smoothed labels yet");
   if (call.launch.pass == Pass::kForward) return std::make_unique<Forward>(libraries, call);
   return std::make_unique<Backward>(libraries, call);
 }
