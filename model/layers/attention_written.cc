@@ -43,7 +43,7 @@ Op ScoresOp(const StepWriter& b, OpKind kind, Pass pass, std::vector<TensorId> r
   op.shape = {.in = ScoresShape(b), .out = ScoresShape(b)};
   if (kind == OpKind::kDropout) {
     op.details.dropout_rate = b.attributes().dropout;
-    op.details.mask_type = b.options().saved->dropout_mask;
+    op.details.mask_type = b.options().saved->MaskType(op.type);
   }
   if (kind == OpKind::kSoftmax) {
     op.shape.window = {1, 1, op.shape.in.w};
@@ -86,8 +86,9 @@ void ForwardWritten(StepWriter& b) {
   TensorId factor = probabilities;
   if (Drops(b)) {
     factor = b.NewInner("dropped", scores);
-    b.NewAuxiliary("mask", scores, b.options().saved->dropout_mask);
-    Op op = ScoresOp(b, OpKind::kDropout, Pass::kForward, {probabilities}, {factor, b.Auxiliary(0)}, "dropout");
+    Op op = ScoresOp(b, OpKind::kDropout, Pass::kForward, {probabilities}, {factor}, "dropout");
+    b.NewAuxiliary("mask", scores, op.details.mask_type);
+    op.writes.push_back(b.Auxiliary(0));
     op.side_effect = true;
     b.Emit(std::move(op));
   }
