@@ -8,27 +8,22 @@
 #include <array>
 #include <functional>
 #include <map>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
-#include "model/network/layer_kind.h"
 #include "model/network/optimizer.h"
-#include "model/util/random.h"
-#include "model/zoo/network_builder.h"
+#include "tests/drawn_layers.h"
 
 namespace spillway {
 
-class RandomToday {
+class RandomToday : public DrawnLayers {
  public:
-  struct Value {
-    LayerId id = kNetworkInput;
-    Shape shape{};
-  };
   using Block = std::function<Value(RandomToday&, const Value&)>;
 
-  explicit RandomToday(std::uint64_t seed)
-      : random_(seed), tokens_(random_.Below(3) == 0), input_(DrawInput()), b_("random-today", input_) {}
+  explicit RandomToday(std::uint64_t seed) : DrawnLayers(seed, "random-today"), tokens_(random_.Below(3) == 0) {
+    input_ = DrawInput();
+    b_ = NetworkBuilder("random-today", input_);
+  }
 
   // By kind of layer; every block has layers of its kind, and may have others. Channels are multiples of 4, before and after.
   static const std::map<std::string, Block>& Blocks() {
@@ -71,50 +66,6 @@ class RandomToday {
     const std::int64_t deep = random_.Below(3) == 0 ? between(2, 4) : 1, most = deep == 1 ? 9 : 6;
     return {
         .n = n, .c = between(1, 4), .d = deep, .h = between(3, 9) * most / 9 + 1, .w = between(2, 9) * most / 9 + 1};
-  }
-
-  template <typename T>
-  const T& Any(const std::vector<T>& all) {
-    return all[random_.Below(static_cast<std::uint32_t>(all.size()))];
-  }
-  bool Coin() { return random_.Below(2) == 0; }
-  std::int64_t Channels() { return 4 * random_.Between(1, 2); }
-
-  // ---- Layers, with the shape of each.
-
-  static bool Fits(const std::string& kind, const std::vector<Value>& from, const LayerAttributes& a, Shape* shape) {
-    std::vector<Shape> inputs;
-    for (const Value& value : from) inputs.push_back(value.shape);
-    std::string problem;
-    *shape = LayerKindByName(kind).infer(a, inputs, problem);
-    return problem.empty();
-  }
-  Value Named(const std::string& name, const std::string& kind, const std::vector<Value>& from,
-              const LayerAttributes& a = {}) {
-    Shape shape;
-    if (!Fits(kind, from, a, &shape)) throw std::logic_error(kind + " does not fit");
-    std::vector<LayerId> inputs;
-    for (const Value& value : from) inputs.push_back(value.id);
-    return {b_.Add(name, LayerKindByName(kind).name, inputs, a), shape};
-  }
-  Value Add(const std::string& kind, const std::vector<Value>& from, const LayerAttributes& a = {}) {
-    return Named(kind + std::to_string(++number_), kind, from, a);
-  }
-  Value Pointwise(const Value& x, std::int64_t features, bool bias = true) {
-    LayerAttributes a;
-    a.out_channels = features, a.bias = bias, a.pointwise = true;
-    return Add("linear", {x}, a);
-  }
-  // Attributes drawn until they fit the shape and the result is small; else a pointwise layer.
-  Value Windowed(const std::string& kind, const Value& x, const std::function<LayerAttributes()>& draw) {
-    for (int tries = 0; tries < 50; ++tries) {
-      const LayerAttributes a = draw();
-      Shape shape;
-      if (Fits(kind, {x}, a, &shape) && shape.Spatial() <= 150 && shape.Spatial() >= 1) return Add(kind, {x}, a);
-    }
-    LayerAttributes one;
-    one.out_channels = x.shape.c;
-    return Add(kind, {x}, one);
   }
 
   // ---- Where networks begin and end.
@@ -178,49 +129,6 @@ class RandomToday {
   }
 
   // ---- Blocks.
-
-  std::array<std::int64_t, 3> PerAxis(const Shape& s, int low, int high, std::int64_t flat) {
-    std::array<std::int64_t, 3> sizes{flat, flat, flat};
-    if (s.d > 1) sizes[0] = random_.Between(low, high);
-    if (s.h > 1) sizes[1] = random_.Between(low, high);
-    if (s.w > 1) sizes[2] = random_.Between(low, high);
-    return sizes;
-  }
-  std::int64_t Groups(const Value& x) { return x.shape.c % 4 == 0 ? random_.Between(1, 2) : 1; }
-
-  Value Convolved(const Value& x) {
-    return Windowed("convolution", x, [&] {
-      LayerAttributes a;
-      a.out_channels = Channels(), a.bias = Coin(), a.groups = Groups(x);
-      a.window = PerAxis(x.shape, 1, 3, 1), a.stride = PerAxis(x.shape, 1, 2, 1);
-      a.pad = PerAxis(x.shape, 0, 2, 0);
-      if (Coin()) a.dilation = PerAxis(x.shape, 1, 2, 1);
-      if (Coin()) a.pad_after = PerAxis(x.shape, 0, 2, 0);
-      return a;
-    });
-  }
-  Value UpConvolved(const Value& x) {
-    return Windowed("transposed_convolution", x, [&] {
-      LayerAttributes a;
-      a.out_channels = Channels(), a.bias = Coin(), a.groups = Groups(x);
-      a.window = PerAxis(x.shape, 1, 3, 1), a.stride = PerAxis(x.shape, 1, 3, 1);
-      a.pad = PerAxis(x.shape, 0, 1, 0), a.output_pad = PerAxis(x.shape, 0, 2, 0);
-      return a;
-    });
-  }
-  Value Pooled(const Value& x, const std::string& kind) {
-    return Windowed(kind, x, [&] {
-      LayerAttributes a;
-      a.window = PerAxis(x.shape, 1, 3, 1), a.stride = PerAxis(x.shape, 1, 2, 1);
-      a.pad = PerAxis(x.shape, 0, 1, 0), a.ceil_mode = Coin();
-      return a;
-    });
-  }
-  Value GlobalMean(const Value& x) {
-    LayerAttributes a;
-    a.global = true;
-    return Add("average_pool", {x}, a);
-  }
 
   // To a size of its own, or to that of an earlier value.
   Value Resized(const Value& x) {
@@ -368,11 +276,8 @@ class RandomToday {
     return blocks;
   }
 
-  Random random_;
   bool tokens_;
-  Shape input_;
-  NetworkBuilder b_;
-  int number_ = 0;
+  Shape input_{};
   Value table_{};            // the embedding that heads may share
   std::vector<Value> kept_;  // for later blocks
 };

@@ -11,8 +11,22 @@ namespace spillway {
 
 namespace {
 
+// A kernel whose workspace was cut to what is free (sim/program/lower/grants.h) is another than in core.
+bool HasOtherAlgorithms(const Contender& contender, const CaseSetup& setup) {
+  const Program& program = contender.evaluation->program;
+  const auto algorithm_of = [&](const Launch& launch) { return setup.costs->Kernel(launch).algorithm; };
+  return std::any_of(program.kernels.begin(), program.kernels.end(), [&](const Kernel& kernel) {
+    const Launch& launch = program.launches[kernel.launch];
+    if (kernel.op == kNoOp || !HasAlgorithms(launch.kind)) return false;
+    return algorithm_of(launch) != algorithm_of(LaunchOf(setup.StepOf(contender).ops[Index(kernel.op)]));
+  });
+}
+
 // Other kernels, or the same on other operands, add up in another order.
-bool RoundsOtherwise(const Plan& plan) { return plan.accumulate > 1 || !plan.ops.empty(); }
+bool RoundsOtherwise(const Contender& contender, const CaseSetup& setup) {
+  const Plan& plan = *contender.plan;
+  return plan.accumulate > 1 || !plan.ops.empty() || HasOtherAlgorithms(contender, setup);
+}
 
 }  // namespace
 
@@ -29,7 +43,7 @@ ValidationRow RowOf(const Contender& contender, const CaseSetup& setup) {
   row.predicted_peak = evaluation.peak_bytes;
   row.predicted_device = setup.capacity + setup.costs->machine().devices[0].reserve;
   row.predicted_host = evaluation.host_peak_bytes;
-  row.numerics.allowed = RoundsOtherwise(*contender.plan) ? kRounding : 0;
+  row.numerics.allowed = RoundsOtherwise(contender, setup) ? kRounding : 0;
   return row;
 }
 

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "hw/text/synonyms.h"
+
 namespace spillway {
 
 namespace {
@@ -161,7 +163,8 @@ std::string ShortestBeginningWith(std::string_view beginning, const std::vector<
 }  // namespace
 
 std::string NearestName(std::string_view name, const std::vector<std::string>& candidates) {
-  std::string best;
+  std::string best = SynonymIn(name, candidates);
+  if (!best.empty()) return best;
   std::size_t best_distance = std::numeric_limits<std::size_t>::max();
   for (const std::string& candidate : candidates) {
     const std::size_t longer = std::max(name.size(), candidate.size());

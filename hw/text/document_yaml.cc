@@ -220,6 +220,18 @@ void CheckRoot(const Node& root, Diagnostics& diagnostics) {
   }
 }
 
+// As in `memory: [8, 16] GB`.
+bool TextFollowsList(std::string_view text, Mark mark) {
+  for (int line = 1; line < mark.line; ++line) {
+    const std::size_t end = text.find('\n');
+    if (end == std::string_view::npos) return false;
+    text.remove_prefix(end + 1);
+  }
+  const std::string_view before = text.substr(0, static_cast<std::size_t>(std::max(mark.column, 1)) - 1);
+  const std::size_t last = before.find_last_not_of(" ");
+  return last != std::string_view::npos && before.find('\n') == std::string_view::npos && before[last] == ']';
+}
+
 void BuildTree(Document& document, Diagnostics& diagnostics) {
   Builder builder(document, diagnostics);
   try {
@@ -234,7 +246,11 @@ void BuildTree(Document& document, Diagnostics& diagnostics) {
   } catch (const Stop& stop) {
     diagnostics.Error(stop.mark, stop.message);
   } catch (const YAML::Exception& error) {
-    diagnostics.Error(ToMark(error.mark), fmt::format("not valid YAML: {}", error.msg));
+    const Mark mark = ToMark(error.mark);
+    diagnostics.Error(mark, TextFollowsList(document.text, mark)
+                                ? std::string("text behind a list in brackets: expected units in the items, as in "
+                                              "[8 GB, 16 GB]")
+                                : fmt::format("not valid YAML: {}", error.msg));
   }
 }
 

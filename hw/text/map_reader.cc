@@ -192,7 +192,11 @@ bool MapReader::BoolOr(std::string_view key, bool fallback) {
   if (const KeyRow* row = Row(key)) MustDefaultTo(key, fallback, ParseBool(row->otherwise));
   if (value == nullptr) return fallback;
   const std::optional<bool> yes = ParseBool(value->scalar);
-  if (!yes) Bad(key, *value, kTrueOrFalse);
+  if (!yes) {
+    Report(value->mark, key,
+           fmt::format("{}: expected {}, found '{}'{}", key, kTrueOrFalse, value->scalar,
+                       DidYouMean(value->scalar, {"true", "false"})));
+  }
   return yes.value_or(fallback);
 }
 

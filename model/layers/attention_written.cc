@@ -84,7 +84,7 @@ Op ScoresOp(const StepWriter& b, OpKind kind, Pass pass, std::vector<TensorId> r
   op.shape = {.in = ScoresShape(b), .out = ScoresShape(b)};
   if (kind == OpKind::kDropout) {
     op.details.dropout_rate = b.attributes().dropout;
-    op.details.mask_type = b.options().saved->dropout_mask;
+    op.details.mask_type = b.options().saved->MaskType(op.type);
   }
   if (kind == OpKind::kSoftmax) {
     op.shape.window = {1, 1, op.shape.in.w};
@@ -128,8 +128,9 @@ void ForwardWritten(StepWriter& b) {
   TensorId factor = probabilities;
   if (Drops(b)) {
     factor = Inner(b, "dropped");
-    b.NewAuxiliary("mask", ScoresShape(b), b.options().saved->dropout_mask);
-    Op op = ScoresOp(b, OpKind::kDropout, Pass::kForward, {probabilities}, {factor, b.Auxiliary(0)}, "dropout");
+    Op op = ScoresOp(b, OpKind::kDropout, Pass::kForward, {probabilities}, {factor}, "dropout");
+    b.NewAuxiliary("mask", ScoresShape(b), op.details.mask_type);
+    op.writes.push_back(b.Auxiliary(0));
     op.side_effect = true;
     b.Emit(std::move(op));
   }

@@ -12,7 +12,7 @@ namespace {
 Op DropoutOp(StepWriter& b, Pass pass, bool per_sample, std::vector<TensorId> reads, std::vector<TensorId> writes) {
   Op op = b.NewOp(OpKind::kDropout, pass, std::move(reads), std::move(writes));
   op.details.per_sample = per_sample;
-  op.details.mask_type = b.options().saved->dropout_mask;
+  op.details.mask_type = b.options().saved->MaskType(op.type);
   return op;
 }
 
@@ -27,8 +27,9 @@ void Forward(StepWriter& b) {
   const bool overwrite = !kPerSample && b.options().inplace_relu && b.MayOverwriteInput();
   const TensorId result = overwrite ? b.OverwriteInput() : b.NewResult();
   const Shape mask = kPerSample ? Shape{.n = b.layer().shape.n} : b.layer().shape;
-  b.NewAuxiliary("mask", mask, b.options().saved->dropout_mask);
-  Op op = DropoutOp(b, Pass::kForward, kPerSample, {input}, {result, b.Auxiliary(0)});
+  Op op = DropoutOp(b, Pass::kForward, kPerSample, {input}, {result});
+  b.NewAuxiliary("mask", mask, op.details.mask_type);
+  op.writes.push_back(b.Auxiliary(0));
   op.side_effect = true;
   b.Emit(std::move(op));
 }

@@ -78,6 +78,11 @@ class NetworkReader {
       }
     } else if (r.Optional("height") == nullptr && r.Optional("width") == nullptr) {
       Error(r.mark(), "input: give 'image' (height and width alike) or 'height' and 'width'");
+    } else if (r.Optional("height") == nullptr || r.Optional("width") == nullptr) {
+      const bool width = r.Optional("width") != nullptr;
+      Error(r.MarkOf(width ? "width" : "height"),
+            fmt::format("'{}' without '{}' in input: give both, or 'image' where they are alike",
+                        width ? "width" : "height", width ? "height" : "width"));
     } else {
       input.h = r.RequiredInteger("height", 1, kMaxExtent);
       input.w = r.RequiredInteger("width", 1, kMaxExtent);

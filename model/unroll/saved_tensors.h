@@ -17,13 +17,14 @@ struct SavedTensors {
   bool pool_indices = false;
   bool pooled_input = false;           // average pooling with a window: its input
   bool globally_pooled_input = false;  // average pooling over the whole image: its input
-  DataType dropout_mask = DataType::kBool;
-  bool repeated_scale = false;  // instance norm: its scale repeated for each sample
-  bool labels = false;          // the loss: int64 labels
-  bool fused_attention = true;  // false: attention is written out, whatever its layer says
+  bool wide_mask = false;              // dropout: the mask in the type of what it multiplies; false: a byte
+  bool repeated_scale = false;         // instance norm: its scale repeated for each sample
+  bool labels = false;                 // the loss: int64 labels
+  bool fused_attention = true;         // false: attention is written out, whatever its layer says
+  constexpr DataType MaskType(DataType factor) const { return wide_mask ? factor : DataType::kBool; }
 };
 
-// 1.13 on a processor draws dropout's mask in the input's type. Its global average pooling is a pooling, which saves its
+// 1.13 on a processor draws dropout's mask in the input's type, 16 bits too (the saved factor of MulBackward0). Its global average pooling is a pooling, which saves its
 // input; that of 2.x is a mean, which saves nothing.
 inline constexpr std::array<SavedTensors, 3> kSavedTensors{{
     {.name = "what arithmetic needs"},
@@ -31,7 +32,7 @@ inline constexpr std::array<SavedTensors, 3> kSavedTensors{{
      .pool_indices = true,
      .pooled_input = true,
      .globally_pooled_input = true,
-     .dropout_mask = DataType::kFp32,
+     .wide_mask = true,
      .repeated_scale = true,
      .labels = true,
      .fused_attention = false},

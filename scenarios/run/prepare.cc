@@ -11,6 +11,7 @@
 #include "model/unroll/unroll.h"
 #include "scenarios/file/where.h"
 #include "scenarios/output/output_folder.h"
+#include "scenarios/run/precision_warning.h"
 #include "scenarios/run/prepare_internal.h"
 #include "sim/strategies/strategies.h"
 
@@ -175,6 +176,8 @@ class Preparer {
     row.batch = s.batch;
     row.grouping.sample_elements = s.sample_elements;
     row.precision = s.precision;
+    const std::string precision = PrecisionWarning(s.precision, m.machine);
+    if (!precision.empty()) AddOnce(run_.warnings, fmt::format("{}: warning: {}", scenario_.file, precision));
     row.machine = m.label;
     row.grouping.machine = m.base;
     row.grouping.beside_link = m.beside_link;

@@ -25,6 +25,8 @@ std::vector<RuntimeEntry> MakeRuntimes() {
   Runtime synchronous = paging;
   synchronous.copy_streams = 1;
   synchronous.blocking_copies = BlockingCopies::kAll;
+  Runtime counted;
+  counted.memory = MemoryModel::kCounted;
   Runtime torch;  // a plan carried out beside eager PyTorch; 27 us a call: measured on PyTorch 2.15, one processor
   torch.memory = MemoryModel::kCounted;
   torch.framework_time = 27 * kMicrosecond;
@@ -44,6 +46,7 @@ std::vector<RuntimeEntry> MakeRuntimes() {
       {"paging", "SuperNeurons, TFLMSv2, PyTorch LMS: two copy streams, pool", paging},
       {"paging-synchronous", "SuperNeurons' code: pool; each copy call returns after its copy", synchronous},
       {"torch", "a plan in eager PyTorch: two copy streams, counted memory, 27 us per op (assumed)", torch},
+      {"counted", "torch by a host that takes no time: two copy streams, counted memory", counted},
       {"torch-saved", "torch; only tensors that autograd saves leave, between forward and backward", torch_saved},
       {"chainer-ooc", "out-of-core Chainer: two copy streams, pool, backward in break points", chainer_ooc},
   };

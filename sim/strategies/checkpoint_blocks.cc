@@ -2,71 +2,22 @@
 // torch.utils.checkpoint around each block does. Inputs and results of blocks stay; what a block makes for itself is
 // dropped after forward, and computed again once.
 //
-// A recording says what a block is: a repeated module (TrainingStep::blocks). Of a network blocks are the stretches
-// between two maps that every path goes through, if paths fork and join within; where none do, as in a chain, all layers
-// that make maps of one size.
+// A recording says what a block is: a repeated module (TrainingStep::blocks). Those of a network are found by how its
+// results are read (shared/network_blocks.h).
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
-#include <string>
+#include <utility>
 #include <vector>
 
-#include "hw/text/lists.h"
 #include "sim/planning/problem.h"
 #include "sim/strategies/shared/forward_values.h"
+#include "sim/strategies/shared/network_blocks.h"
 
 namespace spillway {
 namespace {
-
-struct Blocks {
-  std::vector<std::int32_t> of{};  // by op of forward; -1: in no block
-  const char* rule = "";
-};
-
-std::int32_t CountOf(const Blocks& blocks) {
-  return static_cast<std::int32_t>(std::set<std::int32_t>(blocks.of.begin(), blocks.of.end()).size()) -
-         (Contains(blocks.of, -1) ? 1 : 0);
-}
-
-// Reads results of two paths: an add, a product, attention.
-bool Joins(const TrainingStep& step, const Op& op) {
-  const auto result = [&step](TensorId t) { return !step.tensors[Index(t)].Traits().of_parameters; };
-  return std::count_if(op.reads.begin(), op.reads.end(), result) > 1;
-}
-
-Blocks BetweenPoints(const TrainingStep& step) {
-  Blocks blocks{.of = std::vector<std::int32_t>(Index(step.first_backward), -1),
-                .rule = "a block lies between two maps that every path goes through"};
-  std::int32_t next = 0;
-  OpId begin = 0;
-  for (const ForwardValue& value : ForwardValuesOf(step)) {
-    if (!value.candidate) continue;
-    const auto first = step.ops.begin() + begin, end = step.ops.begin() + value.complete + 1;
-    if (std::any_of(first, end, [&step](const Op& op) { return Joins(step, op); })) {
-      std::fill(blocks.of.begin() + begin, blocks.of.begin() + value.complete + 1, next++);
-    }
-    begin = value.complete + 1;
-  }
-  return blocks;
-}
-
-bool SameSize(const Shape& a, const Shape& b) { return a.d == b.d && a.h == b.h && a.w == b.w; }
-
-Blocks BySize(const TrainingStep& step) {
-  Blocks blocks{.rule = "a block is all layers with maps of one size"};
-  std::int32_t block = 0;
-  const Op* before = nullptr;
-  for (OpId op = 0; op < step.first_backward; ++op) {
-    const Op& here = step.ops[Index(op)];
-    if (!step.OnParameters(here)) {
-      if (before != nullptr && !SameSize(here.shape.out, before->shape.out)) ++block;
-      before = &here;
-    }
-    blocks.of.push_back(block);
-  }
-  return blocks;
-}
 
 Blocks BlocksOf(const TrainingStep& step) {
   if (step.recorded()) {
@@ -76,8 +27,7 @@ Blocks BlocksOf(const TrainingStep& step) {
     blocks.of.resize(Index(step.first_backward), -1);
     return blocks;
   }
-  Blocks blocks = BetweenPoints(step);
-  return CountOf(blocks) > 0 ? blocks : BySize(step);
+  return BlocksOfNetwork(step);
 }
 
 // The block that alone writes and reads the value in forward; -1: there is none, and the value is an input or a result of
@@ -90,6 +40,63 @@ std::int32_t Inside(const Uses& uses, const Blocks& blocks, const ForwardValue& 
   return block;
 }
 
+struct Dropped {
+  TensorId tensor = kNoTensor;
+  std::int32_t block = -1;
+  OpId before = kNoOp;  // where it is computed again
+};
+
+// What the second runs of blocks read from outside of them stays for these runs, though backward itself may not read it.
+class HeldInputs {
+ public:
+  HeldInputs(const TrainingStep& step, const Uses& uses, const Blocks& blocks)
+      : step_(step), uses_(uses), blocks_(blocks) {}
+
+  void AddFor(const Dropped& dropped) {
+    seen_.clear();
+    Visit(dropped.tensor, dropped);
+  }
+
+  // Those whose last use comes before the run that reads them.
+  std::vector<GapDecision> Decisions() const {
+    std::vector<GapDecision> gaps;
+    for (const auto& [tensor, until] : until_) {
+      const OpId last = uses_.of[Index(tensor)].back();
+      if (last >= until) continue;
+      gaps.push_back({.tensor = tensor,
+                      .after = last,
+                      .action = GapAction::kRecompute,
+                      .reason = "input of a block, which runs again",
+                      .leaves_after = until});
+    }
+    return gaps;
+  }
+
+ private:
+  void Visit(TensorId tensor, const Dropped& dropped) {
+    for (const OpId writer : uses_.writers[Index(tensor)]) {
+      for (const TensorId source : step_.ops[Index(writer)].reads) {
+        if (source != tensor && seen_.insert(source).second) Need(source, dropped);
+      }
+    }
+  }
+
+  void Need(TensorId source, const Dropped& dropped) {
+    const TensorTraits& traits = step_.tensors[Index(source)].Traits();
+    const std::vector<OpId>& writers = uses_.writers[Index(source)];
+    if (traits.of_parameters || traits.on_host || writers.empty()) return;
+    if (blocks_.of[Index(writers.front())] == dropped.block) return Visit(source, dropped);
+    OpId& until = until_.try_emplace(source, dropped.before).first->second;
+    until = std::max(until, dropped.before);
+  }
+
+  const TrainingStep& step_;
+  const Uses& uses_;
+  const Blocks& blocks_;
+  std::set<TensorId> seen_;
+  std::map<TensorId, OpId> until_;
+};
+
 }  // namespace
 
 Planned PlanCheckpointBlocks(const Problem& problem) {
@@ -98,8 +105,9 @@ Planned PlanCheckpointBlocks(const Problem& problem) {
   const Blocks blocks = BlocksOf(step);
   Planned planned;
   planned.feasible = true;
-  planned.plan = StartPlan(problem, "checkpoint-blocks", "arena");
-  planned.plan.search = fmt::format("{} blocks; {}", CountOf(blocks), blocks.rule);
+  planned.plan = StartPlan(problem, "checkpoint-blocks", "counted");
+  planned.plan.search = fmt::format("{} blocks; {}", blocks.Count(), blocks.rule);
+  HeldInputs held(step, uses, blocks);
   for (const ForwardValue& value : ForwardValuesOf(step)) {
     if (!value.IsWantedAgain() || !step.MayRecompute(value.tensor, value.gap.before)) continue;
     const std::int32_t block = Inside(uses, blocks, value);
@@ -109,7 +117,9 @@ Planned PlanCheckpointBlocks(const Problem& problem) {
                                  .before = value.gap.before,
                                  .action = GapAction::kRecompute,
                                  .reason = fmt::format("in block {}: {}", block + 1, blocks.rule)});
+    held.AddFor({value.tensor, block, value.gap.before});
   }
+  for (GapDecision& gap : held.Decisions()) planned.plan.gaps.push_back(std::move(gap));
   return planned;
 }
 

@@ -30,7 +30,7 @@ std::vector<ForwardValue> SavedOf(const TrainingStep& step) {
 Planned PlanOffloadSaved(const Problem& problem) {
   Planned planned;
   planned.feasible = true;
-  planned.plan = StartPlan(problem, "offload-saved", "arena");
+  planned.plan = StartPlan(problem, "offload-saved", "counted");
   const std::vector<ForwardValue> saved = SavedOf(*problem.step);
   for (std::size_t k = 0; k + kStash < saved.size(); ++k) {
     const ForwardValue& value = saved[k];

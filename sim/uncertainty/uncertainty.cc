@@ -18,6 +18,9 @@ namespace spillway {
 namespace {
 
 constexpr double kSureOrder = 0.9;
+// Of the host's time for an op of a framework, the same for all ops of a step. The least times between calls of PyTorch on
+// three hosts are 25, 31 and 40 us (model/unroll/step_options.cc): their logarithms deviate by this.
+constexpr double kHostTimeError = 0.24;
 constexpr double kLongestSum = 8e18;  // ns, below the range of Nanos: no drawn step is longer
 
 auto DeviatesOf(std::uint32_t draw) {
@@ -78,6 +81,19 @@ void DrawDurations(const Program& program, const std::vector<Nanos>& durations, 
                                                        : errors.copies[in.arg].Drawn(DeviatesOf(draw)).Factor();
     drawn[i] = std::llround(std::min(most, factor) * static_cast<double>(durations[i]));
   }
+}
+
+// With the host's times as they are in the draw, where a framework takes any.
+Conditions DrawHost(const Conditions& conditions, std::uint64_t seed, std::uint32_t draw) {
+  if (conditions.framework_time == 0) return conditions;
+  const ErrorPart error{kHostTimeError, Hasher(seed).Add("host's time").Value()};
+  const double factor = std::exp(error.Drawn(DeviatesOf(draw)));
+  const auto scale = [factor](Nanos& time) { time = std::llround(factor * static_cast<double>(time)); };
+  Conditions drawn = conditions;
+  for (Nanos& cost : drawn.host_cost) scale(cost);
+  for (Nanos& cost : drawn.launch_cost) scale(cost);
+  scale(drawn.framework_time);
+  return drawn;
 }
 
 // The sum of all kernels' or of all copies' times, by draw, with the errors that several of them share.
@@ -167,7 +183,7 @@ StepDraws DrawStep(const Evaluation& evaluation, const Plan& plan, const CostMod
   for (std::uint32_t draw = 0; draw < static_cast<std::uint32_t>(options.draws); ++draw) {
     DrawDurations(program, durations, errors, draw, drawn);
     if (!evaluation.faults.waits.empty()) evaluation.faults.AddTo(drawn, DrawnEviction(options.seed, draw));
-    const Simulated simulated = SimulateTimes(program, drawn, conditions, scratch);
+    const Simulated simulated = SimulateTimes(program, drawn, DrawHost(conditions, options.seed, draw), scratch);
     assert(simulated.completed && "whether a pool runs out depends on the order of the list, not on times");
     draws.times.push_back(simulated.makespan);
   }

@@ -16,8 +16,9 @@
 //
 // In unified memory, the time of faults is drawn from its range (sim/engine/managed_memory.h).
 //
-// The interval covers errors of the cost model only. Errors of Programs about a runtime are not in it and may be
-// larger.
+// Where a runtime has a host's time per op (Runtime::framework_time), all host times err together, too.
+//
+// The interval covers these errors only. Errors of Programs about a runtime are not in it and may be larger.
 #ifndef SPILLWAY_SIM_UNCERTAINTY_UNCERTAINTY_H_
 #define SPILLWAY_SIM_UNCERTAINTY_UNCERTAINTY_H_
 

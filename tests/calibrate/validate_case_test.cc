@@ -2,7 +2,7 @@
 #include <catch2/catch.hpp>
 #include <deque>
 
-#include "calibrate/validate/case.h"
+#include "calibrate/validate/case_rows.h"
 #include "model/unroll/unroll.h"
 #include "model/zoo/zoo.h"
 #include "sim/strategies/strategies.h"
@@ -71,6 +71,26 @@ struct SmallCase {
   std::deque<Evaluation> evaluations;
   CaseSetup setup;
 };
+
+// Where less is free than a convolution wants, it is computed by another algorithm than in core.
+TEST_CASE("plans whose convolutions get less workspace may round otherwise") {
+  const Machine machine = LoadMachine("v100-x86-pcie3");
+  const CostModel costs(machine);
+  const TrainingStep step = BuildTrainingStep(BuildZooNetwork("cifar-resnet20", {.batch = 64}));
+  Problem problem;
+  problem.step = &step;
+  problem.costs = &costs;
+  problem.capacity = kGB;
+  problem.use_runtime = true;
+  const Plan plan;
+  Evaluation evaluation = Evaluate(plan, problem);
+  REQUIRE(evaluation.feasible);
+  const CaseSetup setup{.step = &step, .costs = &costs, .capacity = kGB, .contenders = {}};
+  const Contender contender{.name = "in-core", .stratum = "", .plan = &plan, .evaluation = &evaluation};
+  CHECK(RowOf(contender, setup).numerics.allowed == 0);
+  for (Launch& launch : evaluation.program.launches) launch.workspace = 0;
+  CHECK(RowOf(contender, setup).numerics.allowed == kRounding);
+}
 
 TEST_CASE("a device that does what is predicted leaves no error") {
   SmallCase c;

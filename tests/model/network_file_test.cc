@@ -228,7 +228,7 @@ TEST_CASE("the head of a network") {
               "net.yaml:1:27: error: 'height' besides 'image': give either the one or height and width",
               "net.yaml:2:1: error: unknown key 'layer' in network; did you mean 'layers'?"});
   CHECK(Complaints("name: n\ninput: {height: 8}\nlayers:\n  - {name: loss, kind: softmax_loss}\n") ==
-        Lines{"net.yaml:2:8: error: missing key 'width' in input"});
+        Lines{"net.yaml:2:17: error: 'height' without 'width' in input: give both, or 'image' where they are alike"});
   CHECK(Complaints("name: n\ninput: 224\nlayers:\n  - {name: loss, kind: softmax_loss}\n") ==
         Lines{"net.yaml:2:8: error: input: expected a map, found a single value"});
 }

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "hw/text/document.h"
+#include "model/network/precision.h"
 #include "model/recorded/recorded_step.h"
 #include "model/unroll/unroll.h"
 #include "model/zoo/zoo.h"
@@ -89,14 +90,92 @@ TEST_CASE("blocks of a residual network lie between its joins; their results sta
   CHECK(2 * blocks.recompute_time < core.step_time);  // less than forward again
 }
 
-TEST_CASE("in a chain a block has maps of one size") {
+TEST_CASE("in a chain a block has maps of about one size") {
   const OnUnit on(Vgg());
   const Plan plan = on.By("checkpoint-blocks");
-  CHECK(plan.search == "5 blocks; a block is all layers with maps of one size");
+  CHECK(plan.search == "5 blocks; a block is all layers with maps of about one size");
   const std::set<std::string> dropped = Dropped(plan, on.step);
   for (const char* kept : {"conv1_4", "conv2_4", "conv3_4"}) CHECK(dropped.count(kept) == 0);
   for (const char* gone : {"conv1_1", "conv1_3", "pool1", "conv2_1", "pool2"}) CHECK(dropped.count(gone) == 1);
   CHECK(Evaluate(plan, on.problem).feasible);
+}
+
+TEST_CASE("blocks are those of the network, in any precision") {
+  const std::pair<const char*, int> networks[] = {{"convnext-t", 18}, {"gpt2", 12},     {"vit-b16", 12},
+                                                  {"bert-base", 12},  {"resnet50", 16}, {"llama-3.2-1b", 16}};
+  for (const auto& [name, blocks] : networks) {
+    for (const char* precision : {"fp32", "amp-bf16"}) {
+      INFO(name << " " << precision);
+      Network network = BuildZooNetwork(name, {.batch = 1});
+      ApplyPrecision(network, PrecisionByName(precision));
+      const OnUnit on(network);
+      CHECK(on.By("checkpoint-blocks").search ==
+            fmt::format("{} blocks; a block lies between two maps that every path goes through", blocks));
+    }
+  }
+}
+
+TEST_CASE("inputs of blocks that backward does not read stay until the block has run again") {
+  Network network = BuildZooNetwork("convnext-t", {.batch = 1});
+  ApplyPrecision(network, PrecisionByName("amp-bf16"));
+  OnUnit on(network);
+  on.problem.capacity = 100 * kGB;
+  const Plan plan = on.By("checkpoint-blocks");
+  std::set<std::string> held;
+  for (const GapDecision& gap : plan.gaps) {
+    if (!gap.IsOpen()) continue;
+    held.insert(on.step.tensors[Index(gap.tensor)].name);
+    CHECK(on.step.IsBackward(gap.leaves_after));
+  }
+  CHECK(held.contains("stage3_4_drop"));
+  const Evaluation e = Evaluate(plan, on.problem), core = Evaluate(on.By("in-core"), on.problem);
+  REQUIRE((e.feasible && core.feasible));
+  CHECK(2 * e.recompute_time < core.step_time);  // nothing runs again twice
+  std::set<OpId> again;
+  for (const GapDecision& gap : plan.gaps) {
+    if (!gap.IsOpen()) CHECK(again.insert(gap.tensor).second);
+  }
+}
+
+// A decoder whose layers all read one memory beside the layer before; and a network that samples down and up again.
+TEST_CASE("a memory that all layers read, and a network that samples up again, leave blocks as they are") {
+  std::string text = R"(name: decoder
+input: {channels: 16, image: 8}
+layers:
+  - {name: encode, kind: convolution, window: 1, out: 16}
+  - {name: start, kind: convolution, window: 3, pad: 1, out: 16}
+)";
+  std::string x = "start";
+  for (int n = 0; n < 4; ++n) {
+    text += fmt::format(R"(  - {{name: q{0}, kind: convolution, window: 1, out: 16, from: {1}}}
+  - {{name: kv{0}, kind: convolution, window: 1, out: 16, from: encode}}
+  - {{name: mix{0}, kind: multiply, from: [q{0}, kv{0}]}}
+  - {{name: x{0}, kind: add, from: [mix{0}, {1}]}}
+)",
+                        n, x);
+    x = fmt::format("x{}", n);
+  }
+  text += "  - {name: head, kind: linear, out: 10}\n  - {name: loss, kind: softmax_loss}\n";
+  const auto search = [](const std::string& file) {
+    const Document document = ParseDocument(file, "n.yaml");
+    Diagnostics diagnostics(document);
+    const Network network = ReadNetwork(document.root, diagnostics, 2);
+    diagnostics.ThrowIfAny();
+    return OnUnit(network).By("checkpoint-blocks").search;
+  };
+  CHECK(search(text) == "4 blocks; a block lies between two maps that every path goes through");
+  CHECK(search(R"(name: up
+input: {channels: 3, image: 16}
+layers:
+  - {name: a, kind: convolution, window: 3, pad: 1, out: 8}
+  - {name: pool, kind: max_pool, window: 2, stride: 2}
+  - {name: b, kind: convolution, window: 3, pad: 1, out: 8}
+  - {name: up, kind: resize, scale: 2}
+  - {name: skip, kind: concat, from: [up, a]}
+  - {name: c, kind: convolution, window: 3, pad: 1, out: 8}
+  - {name: head, kind: linear, out: 10}
+  - {name: loss, kind: softmax_loss}
+)") == "4 blocks; a block is all layers with maps of about one size");
 }
 
 TEST_CASE("blocks of a recording are its outermost repeated modules") {

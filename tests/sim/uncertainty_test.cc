@@ -116,6 +116,18 @@ TEST_CASE("errors of a stack and of a law are shared: they do not average out ov
   CHECK(Spread(Case(0.3, 0.4).Draws(100, 2000)) == Approx(0.5).epsilon(0.06));
 }
 
+TEST_CASE("where the host bounds the step, the interval has the error of its time per op") {
+  Case c(0, 0);
+  c.plan.runtime.framework_time = kMillisecond;  // beside 16 us of kernels
+  const StepDraws host = c.StepOf(c.Relus(2), 128);
+  CHECK(Spread(host.times) == Approx(0.24).epsilon(0.1));
+  CHECK(static_cast<double>(host.interval.low) == Approx(2'000'000 * std::exp(-1.2816 * 0.24)).epsilon(0.05));
+  CHECK(static_cast<double>(host.interval.high) == Approx(2'000'000 * std::exp(1.2816 * 0.24)).epsilon(0.05));
+  c.plan.runtime.framework_time = 1;  // hidden behind kernels without errors
+  const StepDraws kernels = c.StepOf(c.Relus(2), 128);
+  CHECK(Spread(kernels.times) < 0.001);
+}
+
 // The same in tests/calibrate/accuracy_steps_test.cc, of sums of measured operations.
 TEST_CASE("a draw of a step is made of drawn_error.h's parts") {
   Case c(0, 0);

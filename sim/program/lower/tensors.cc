@@ -49,7 +49,11 @@ void Evict(PlanWalk& w, const GapDecision& gap) {
   }
   const bool began_before = gap.leaves_after != kNoOp && gap.out_after < gap.leaves_after;
   CopyOut(w, gap);
-  FreeBehindCopy(w, at.device, began_before ? kComputeStream : w.in.out_stream, at.copy_out);
+  if (began_before) {
+    FreeBuffer(w, at.device, kComputeStream);
+  } else {
+    FreeBehindCopy(w, at.device, w.in.out_stream, at.copy_out);
+  }
   at.device = kNoBuffer;
 }
 
