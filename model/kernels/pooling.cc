@@ -5,10 +5,14 @@
 //
 // Overlapping windows come from the cache, so what they cost is instructions: a thread per output visits every element
 // of its window (forward: elements of the output, `windows` = size of the window), a thread per input element looks
-// through the windows that cover it (backward: elements of the input, `windows` = window size / stride). Published
-// backward kernels cost the fourth root of the covering windows, since finding them dominates; forward ones cost from
-// the square root of the window's size (PyTorch) to all of it (Caffe). Kernels that give each plane blocks of its own
-// leave them half empty where planes are small (7x7).
+// through the windows that cover it (backward: elements of the input, `windows` = window size / stride). No more elements
+// are visited than the image has, and no more windows than there are. Published backward kernels cost the fourth root of
+// the covering windows, since finding them dominates; forward ones cost from the square root of the window's size
+// (PyTorch) to all of it (Caffe). Kernels that give each plane blocks of its own leave them half empty where planes are
+// small (7x7).
+#include <algorithm>
+#include <array>
+
 #include "model/kernels/kernel_form.h"
 #include "model/kernels/streaming.h"
 #include "model/step/launch.h"
@@ -29,10 +33,12 @@ std::span<const char* const> Algorithms(OpKind kind, Pass pass) {
 }
 
 double VisitsPerElement(const OpShape& shape, bool forward, double growth) {
+  const std::array<std::int64_t, 3> in{shape.in.d, shape.in.h, shape.in.w}, out{shape.out.d, shape.out.h, shape.out.w};
   double windows = 1;
   for (std::size_t i = 0; i < shape.window.size(); ++i) {
     const double window = static_cast<double>(shape.window[i]);
-    windows *= forward ? window : std::max(1.0, window / static_cast<double>(shape.stride[i]));
+    const double covering = std::max(1.0, window / static_cast<double>(shape.stride[i]));
+    windows *= forward ? std::min(window, static_cast<double>(in[i])) : std::min(covering, static_cast<double>(out[i]));
   }
   return std::pow(windows, growth);
 }

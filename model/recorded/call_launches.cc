@@ -234,15 +234,15 @@ constexpr CallRow kRows[] = {
 }  // namespace
 
 std::optional<std::vector<Launch>> LaunchesOfCall(const RecordedArguments& call) {
-  const auto [full, overload] = CallNameOf(call.op);
-  std::string_view name = full;
+  const CallName called = CallNameOf(call.op);
+  std::string_view name = called.name;
   if (name.ends_with('_')) name.remove_suffix(1);  // in place
   if (std::find(kNoKernel.begin(), kNoKernel.end(), name) != kNoKernel.end()) return std::vector<Launch>{};
   const auto row = std::find_if(std::begin(kRows), std::end(kRows), [&](const CallRow& r) { return r.name == name; });
   if (row == std::end(kRows)) return std::nullopt;
-  const auto asked = Asked(call, overload, row->any_type);
+  const auto asked = Asked(call, called.overload, row->any_type);
   if (asked) return row->launches(*asked);
-  return row->or_bytes && !call.inputs.empty() ? BytesCall(*Asked(call, overload, true)) : std::nullopt;
+  return row->or_bytes && !call.inputs.empty() ? BytesCall(*Asked(call, called.overload, true)) : std::nullopt;
 }
 
 }  // namespace spillway

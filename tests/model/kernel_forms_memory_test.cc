@@ -117,6 +117,23 @@ TEST_CASE("Batch norm with given statistics is one writing pass with its own cos
   CHECK(time(2 * 151.2) == Approx(5 + 20160 * 1.25));  // 15120 beside 20160: 3, 4, 5
 }
 
+TEST_CASE("Pooling visits no more elements than the image has, and no more windows than there are") {
+  const KernelForm form = PoolingForm();
+  const Values p{{"latency", 0}, {"bandwidth_fraction", 1}, {"visit_fraction", 0.0001}, {"growth", 1}};
+  const auto time = [&](Pass pass, std::int64_t window, std::int64_t pad) {
+    Launch launch = Square(OpKind::kMaxPool, pass, {.n = 1, .c = 1, .h = 8, .w = 8});
+    launch.shape.out.h = launch.shape.out.w = 8 + 2 * pad - window + 1;
+    launch.shape.window = {1, window, window};
+    launch.shape.pad = {0, pad, pad};
+    return TimeOf(form, launch, p);
+  };
+  // 9 x 9 results of 1,024 numbers, of which the image has 64. 2 x 2 results cover a number at most four times.
+  CHECK(time(Pass::kForward, 32, 16) == Approx(9 * 9 * 64 / 0.0001).epsilon(0.01));
+  CHECK(time(Pass::kForward, 4, 0) == Approx(5 * 5 * 16 / 0.0001).epsilon(0.01));
+  CHECK(time(Pass::kBackward, 7, 0) == Approx(64 * 4 / 0.0001).epsilon(0.01));
+  CHECK(time(Pass::kBackward, 2, 0) == Approx(64 * 4 / 0.0001).epsilon(0.01));
+}
+
 TEST_CASE("Pooling visits the elements of its windows beside moving its tensors") {
   const KernelForm form = PoolingForm();
   // 1 x 1 x 8 x 8 in, 4 x 4 out, 3x3 windows with stride 2: 64 and 16 elements, 256 + 64 bytes each way.
