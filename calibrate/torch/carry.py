@@ -17,8 +17,10 @@ import torch
 from carry_buffers import Ticket, kept
 from carry_calls import Signature
 from carry_fit import check_model, copies_for
-from carry_follow import BIG, Following, as_tensor, trained_leaf
+from carry_follow import BIG, as_tensor, trained_leaf
 from carry_kinds import Kinds, away_at, pinned_at
+from carry_match import LOST
+from carry_next import NextCall
 from carry_notice import Notices
 from carry_plan import PlanError, plans_of
 from carry_report import Report, counted
@@ -31,7 +33,7 @@ class Deviation(RuntimeError):
     """on_deviation="error": the step left the recording."""
 
 
-class Carrier(Following):
+class Carrier(NextCall):
     def __init__(self, plans, on_deviation="offload", device=None, count=False):
         self.device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
         self.plans, self.kinds, self.policy = plans, Kinds(plans), on_deviation
@@ -87,7 +89,7 @@ class Carrier(Following):
         try:
             if self.due <= self.matcher.clock and not signature.views:  # a node that is still at it views its last result
                 self._act()
-            read, operands, opaque = self._read(signature.tensors(args, kwargs))
+            read, operands, opaque = self._operands(signature, args, kwargs)
             if signature.detaches:
                 return self._detached(function, args)
             written, caught = (), None
@@ -264,7 +266,7 @@ class Carrier(Following):
             return kept(tensor, False)
         if buffer.base in self.moved and has_storage(tensor):
             return Ticket(buffer, tensor)
-        if matcher.lost and self.policy == "offload" and buffer.nbytes >= BIG and has_storage(tensor):
+        if matcher.row >= LOST and matcher.lost and self.policy == "offload" and buffer.nbytes >= BIG and has_storage(tensor):
             ticket = self._offloaded(buffer, tensor)
             self.account.offloaded += buffer.nbytes if buffer.host is not None else 0
             return ticket

@@ -50,6 +50,11 @@ class Buffer:
         """Whether it is away and somebody may ask for it: a ticket, or the user's own variable, which is empty."""
         return self.away and (self.tickets > 0 or (self.emptied is not None and not self.emptied.expired()))
 
+    def idle(self):
+        """Whether there is nothing to let go of or to forget: so it is with most, and they are many."""
+        return not (self.tickets or self.makers or self.readers or self.pinned or self.away or self.hold is not None
+                    or self.host is not None or self.partial is not None or self.arrives is not None or self.anchors)
+
     def let_go(self):
         """Without tickets and without the plan nothing holds the buffer; other references may hold its storage."""
         if self.wanted():

@@ -9,6 +9,7 @@ from calls import NOISE, draws_numbers, leaves_memory_unwritten, only_views
 from carry_storage import FOLLOWED, SCALAR, SEVERAL_OF, SORTS, Place, has_storage, overwritten_error, sort_of
 
 STATISTICS = ("running_mean", "running_var")  # batch norm changes them; a second run must not
+ITSELF = [(0, "self")]  # what a call in place writes
 
 
 class Operand:
@@ -81,6 +82,8 @@ class Signature:
         """The operands that a call overwrites, and whose storages are ours to follow."""
         if not self.writes:
             return []
+        if self.writes == ITSELF and args and isinstance(args[0], torch.Tensor):
+            return [args[0]] if has_storage(args[0]) else []
         return [tensor for tensor in flat([given(place, args, kwargs) for place in self.writes], {}) if has_storage(tensor)]
 
     def updates_statistics(self, args, kwargs):

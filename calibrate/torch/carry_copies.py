@@ -76,6 +76,8 @@ class Slab:
 class Copies:
     """On the CPU: at once."""
 
+    streamed = False  # whether a copy may still run when the call that asked for it returns
+
     def __init__(self, slab):
         self.slab = slab
 
@@ -106,6 +108,8 @@ class Copies:
 
 class StreamedCopies(Copies):
     """On a GPU, by two streams of their own."""
+
+    streamed = True
 
     def __init__(self, slab, device):
         super().__init__(slab)

@@ -10,7 +10,7 @@ from carry_attach import Attaching, current_mode, leave_hooks, leave_modes
 from carry_buffers import Ticket
 from carry_making import Making
 from carry_notice import top_hooks
-from carry_storage import FOLLOWED, SORTS, has_storage, key_of, overwritten_error, untyped_of
+from carry_storage import FOLLOWED, SCALAR, SORTS, STRIDED, has_storage, key_of, overwritten_error, untyped_of
 from carry_store import Store
 from versions import running_backward
 
@@ -120,6 +120,29 @@ class Following(Attaching, Making, TorchDispatchMode):
         self.begun = True
 
     # Calls.
+
+    def _operands(self, signature, args, kwargs):
+        """As _read of the call's tensors. Nearly every call has plain tensors alone, one to a place."""
+        store, read, operands, count = self.store, [], [], len(args)
+        known, careful = store.by_key, store.gone or self.copies.streamed
+        if kwargs:
+            return self._read(signature.tensors(args, kwargs))
+        for place in signature.places:
+            if place >= count:
+                break
+            tensor = args[place]
+            sort = SORTS.get(type(tensor))
+            if sort == SCALAR:
+                continue
+            buffer = known.get(key_of(tensor)) if sort == FOLLOWED and tensor.layout is STRIDED else None
+            if buffer is None and sort == FOLLOWED and not self.numbers and has_storage(tensor):
+                buffer = store.add(untyped_of(tensor), True)
+            if buffer is None or (careful and (buffer.away or buffer.arrives is not None)):
+                return self._read(signature.tensors(args, kwargs))
+            read.append(tensor)
+            if buffer not in operands:
+                operands.append(buffer)
+        return read, operands, False
 
     def _read(self, tensors):
         """Those that a call reads and we follow; their Buffers, filled, each once; and whether there are others."""

@@ -48,6 +48,10 @@ class Making:
             if key_of(result) not in self.store.by_key:
                 self._place(signature, read, operands, [self._new(result, 0, caught, signature)])
             return
+        if len(written) == 1 and result is written[0] and not opaque and not signature.resizes:
+            buffer = self.store.find(result)
+            self._overwritten(buffer, caught, 1)
+            return self._place(signature, read, operands, [buffer])
         fresh, outputs = {}, False
         for index, leaf in enumerate(results_of(result)):
             if isinstance(leaf, torch.Tensor):

@@ -13,6 +13,7 @@ def inside_a_typed_one(tensor):
 # The storage, without a type. PyTorch 1.13 has it inside one with a type.
 untyped_of = inside_a_typed_one if LACKS["untyped_storage"] else torch.Tensor.untyped_storage
 key_of = torch._C._storage_id  # of a tensor: the address of its storage, without an object for it
+STRIDED = torch.strided
 SCALAR, FOLLOWED, WRAPPER, SEVERAL_OF = range(4)
 SORTS = {}  # by class of an argument: one of these; a wrapper is a tensor that wraps others, whose own storage is none
 
@@ -29,7 +30,7 @@ def sort_of(kind):
 def has_storage(tensor):
     """Whether the bytes of the tensor are those of one storage: not of a sparse tensor, a nested one, or one of another library."""
     sort = SORTS.get(type(tensor)) or sort_of(type(tensor))
-    return sort == FOLLOWED and tensor.layout is torch.strided and not tensor.is_quantized and not tensor.is_nested
+    return sort == FOLLOWED and tensor.layout is STRIDED and not tensor.is_quantized and not tensor.is_nested
 
 
 def rounded(size):

@@ -170,16 +170,17 @@ class Store(Again):
     def close(self):
         """No storage that somebody holds stays empty. What no ticket wants forgets its calls, which hold memory."""
         mistakes = []
-        for buffer in list(self.by_key.values()):
+        for buffer in [buffer for buffer in self.by_key.values() if buffer.away]:
             if buffer.away and buffer.emptied is not None and not buffer.emptied.expired():
                 self._tried(self.storage_of, buffer, mistakes)
-        for buffer in self.by_key.values():
+        busy = [buffer for buffer in self.by_key.values() if not buffer.idle()]
+        for buffer in busy:
             buffer.pinned, buffer.partial = False, None
             buffer.let_go()
         for buffer in sorted(self.gone.values(), key=lambda b: b.order):
             if buffer.away and buffer.tickets > 0 and buffer.host is None:
                 self._tried(self._secure, buffer, mistakes)
-        self._forget()
+        self._forget(busy)
         if mistakes:
             raise mistakes[0]
 
@@ -198,15 +199,15 @@ class Store(Again):
         if buffer.host is not None:
             self.leave(buffer)
 
-    def _forget(self):
-        wanted = [buffer for buffer in self.by_key.values() if buffer.tickets > 0]
+    def _forget(self, busy):
+        wanted = [buffer for buffer in busy if buffer.tickets > 0]
         kept = set()
         while wanted:
             buffer = wanted.pop()
             if id(buffer) not in kept:
                 kept.add(id(buffer))
                 wanted += operands_of(buffer)
-        for buffer in self.by_key.values():
+        for buffer in busy:
             buffer.readers = ()
             if id(buffer) not in kept:
                 buffer.makers = ()

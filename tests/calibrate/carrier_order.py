@@ -193,8 +193,8 @@ class Logged(spillway_torch.Carrier):
                 self.log.fills(buffer)
         return [self.log.name(buffer) for buffer in dict.fromkeys(buffers)]
 
-    def _read(self, tensors):
-        found = super()._read(tensors)
+    def _operands(self, signature, args, kwargs):
+        found = super()._operands(signature, args, kwargs)
         self.call = self.log.add(kind="call", reads=self.known(found[1]), writes=[])
         self.log.entries.remove(self.call)
         self.log.entries.append(self.call)
@@ -205,6 +205,12 @@ class Logged(spillway_torch.Carrier):
         for buffer in buffers:
             self.log.fills(buffer)
         super()._place(signature, read, operands, buffers)
+
+    def _as_recorded(self, signature, operands, fresh):
+        super()._as_recorded(signature, operands, fresh)
+        for buffer in [self.store.by_key[key] for key in fresh]:
+            self.call["writes"].append(self.log.name(buffer))
+            self.log.fills(buffer)
 
 
 class Copies(spillway_torch.StreamedCopies):
