@@ -1,9 +1,9 @@
 #include "scenarios/cli/version.h"
 
+#include <fmt/format.h>
+
 #include <cstdlib>
 #include <filesystem>
-
-#include <fmt/format.h>
 
 #include "hw/machine/shipped.h"
 #include "scenarios/cli/command.h"

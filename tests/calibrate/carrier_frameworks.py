@@ -2,14 +2,17 @@
 
     PYTHONPATH=FOLDER_OF_SPILLWAY_TORCH SPILLWAY=PROGRAM python3 tests/calibrate/carrier_frameworks.py [LOOP...]
 
-Deep tier: torch_record_test.sh runs it where the packages are (calibrate/torch/environment.sh --loops). A loop whose
+torch_record_test.sh runs it where the packages are (calibrate/torch/environment.sh --loops): in the deep tier all loops and
+ways, in the quick tier two loops with the package's adapter. A loop whose
 package is absent is left out by name. Each is recorded once outside of the loop and planned for half of what its step
 adds; then it trains plainly, under a plan that moves nothing, which counts, and under the plan: attached, and by the
-callbacks of its framework. nnU-Net is carrier_nnunet.py.
+package's adapter for its framework. nnU-Net is carrier_nnunet.py.
 """
 import contextlib
+import importlib
 import io
 import logging
+import os
 import sys
 import tempfile
 import warnings
@@ -21,7 +24,18 @@ from torch.nn import functional as F
 import spillway_torch
 from carrier_zoo import Planned, peak_of
 
+PACKAGE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "calibrate", "torch", "package")
+DEEP = "SPILLWAY_DEEP" in os.environ
 SHARES = (0.5, 0.65, 0.8)  # of what a step adds; the first that some plan fits
+
+
+def adapter(name):
+    """A module of the package spillway.torch."""
+    sys.path.append(PACKAGE)
+    try:
+        return importlib.import_module("spillway.torch." + name)
+    finally:
+        sys.path.remove(PACKAGE)
 
 
 def convolutions(width=16, classes=10):
@@ -86,25 +100,6 @@ class Lightning(Loop):
 
     HOWS = ("attach", "callback")
 
-    @staticmethod
-    def callback(carrier):
-        import lightning
-
-        class Carried(lightning.Callback):
-            def on_train_batch_start(self, *_):
-                carrier.begin()
-
-            def on_after_backward(self, *_):
-                carrier.end()
-
-            def on_train_batch_end(self, *_):
-                carrier.end()
-
-            def on_exception(self, *_):
-                carrier.end()
-
-        return Carried()
-
     def train(self, network, carrier, how):
         import lightning
         import torchmetrics
@@ -133,7 +128,7 @@ class Lightning(Loop):
         trainer = lightning.Trainer(
             max_epochs=2, accelerator="cpu", logger=False, enable_checkpointing=False, enable_progress_bar=False,
             enable_model_summary=False, accumulate_grad_batches=2, gradient_clip_val=1.0, num_sanity_val_steps=1,
-            callbacks=[self.callback(carrier)] if how == "callback" else [])
+            callbacks=[adapter("lightning").Spillway(carrier)] if how == "callback" else [])
         trainer.fit(Module(), torch.utils.data.DataLoader(data, 8), torch.utils.data.DataLoader(data, 16))
 
 
@@ -160,19 +155,6 @@ class Transformers(Loop):
                 with carrier:
                     return super().training_step(*args, **kwargs)
 
-        class Callback(transformers.TrainerCallback):
-            def on_step_begin(self, *_, **__):
-                carrier.begin()
-
-            def on_substep_end(self, *_, **__):
-                carrier.begin()
-
-            def on_pre_optimizer_step(self, *_, **__):
-                carrier.end()
-
-            def on_epoch_end(self, *_, **__):
-                carrier.end()
-
         words = torch.randint(0, 200, (40, 64))
         data = [{"input_ids": each, "attention_mask": torch.ones_like(each), "labels": each.clone()} for each in words]
         with tempfile.TemporaryDirectory() as folder:
@@ -182,7 +164,7 @@ class Transformers(Loop):
                 disable_tqdm=True)
             make = Carried if how == "subclass" else transformers.Trainer
             make(model=network, args=arguments, train_dataset=data, eval_dataset=data[:8],
-                 callbacks=[Callback()] if how == "callback" else []).train()
+                 callbacks=[adapter("transformers").Spillway(carrier)] if how == "callback" else []).train()
 
 
 class Accelerate(Loop):
@@ -230,9 +212,7 @@ class Monai(Loop):
 
     def train(self, network, carrier, how):
         import monai
-        from ignite.engine import Events
         from monai.engines import SupervisedEvaluator, SupervisedTrainer
-        from monai.engines.utils import IterationEvents
         from monai.handlers import ValidationHandler
         logging.disable(logging.CRITICAL)
         cases = [{"image": monai.data.MetaTensor(torch.randn(1, 24, 24, 24)),
@@ -243,14 +223,8 @@ class Monai(Loop):
                                     monai.losses.DiceCELoss(to_onehot_y=True, softmax=True),
                                     train_handlers=[ValidationHandler(1, evaluator)])
 
-        def failed(engine, error):
-            carrier.end()
-            raise error
-
         if how == "callback":
-            trainer.add_event_handler(Events.ITERATION_STARTED, lambda _: carrier.begin())
-            trainer.add_event_handler(IterationEvents.BACKWARD_COMPLETED, lambda _: carrier.end())
-            trainer.add_event_handler(Events.EXCEPTION_RAISED, failed)
+            adapter("monai").spill(trainer, carrier)
         trainer.run()
 
 
@@ -358,7 +332,7 @@ def rows_of(name, wrong):
         planned = Planned(Recorded(loop), name, folder)
         plan, share = fitting(planned)
     plain = trained(loop)
-    for how in loop.HOWS:
+    for how in loop.HOWS if DEEP else loop.HOWS[-1:]:
         counting = spillway_torch.apply(planned.whole, device="cpu", count=True)
         if not same(trained(loop, counting, how), plain):
             wrong.append("%s, %s: differs under a plan that moves nothing" % (name, how))

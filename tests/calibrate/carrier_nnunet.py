@@ -5,7 +5,7 @@
 Deep tier: torch_record_test.sh runs it where nnunetv2 is (calibrate/torch/environment.sh --loops); skipped elsewhere. It
 makes six small volumes, lets nnU-Net plan and preprocess them, and adds a small configuration to its plans, as its page on
 plans files says (inherits_from). nnUNetv2_train runs with a trainer that lies outside of the package (nnUNet_extTrainer):
-plain, after a step was recorded in its place; with the plan attached; and around the whole train_step.
+plain, after a step was recorded in its place; with the plan attached by the package's trainer; and around the whole train_step.
 """
 import copy
 import importlib.util
@@ -18,31 +18,32 @@ import time
 
 SHARES = (0.5, 0.65, 0.8)
 STEPS = 3  # a training step of an epoch; two epochs
+PACKAGE = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))), "calibrate", "torch", "package")
 LIMIT = 170  # seconds of a command
 
 TRAINER = '''
-import contextlib, json, os, random
+import contextlib, json, os, random, sys
 import numpy, torch
 import spillway_torch
-from nnunetv2.training.nnUNetTrainer.nnUNetTrainer import nnUNetTrainer
 
 HOW, FOLDER = os.environ["CARRIER_HOW"], os.environ["CARRIER_FOLDER"]
+if HOW == "attach":
+    os.environ["SPILLWAY_PLAN"] = os.path.join(FOLDER, "plan.json")
+sys.modules["spillway.torch"] = spillway_torch  # which it is a copy of
+sys.path += [%r, os.path.join(%r, "spillway", "torch", "nnunet_trainers")]
+from nnUNetTrainerSpillway import nnUNetTrainerSpillway
 
 
-class nnUNetTrainerCarried(nnUNetTrainer):
-    def _do_i_compile(self):
-        return False
-
+class nnUNetTrainerCarried(nnUNetTrainerSpillway):
     def initialize(self):
         torch.set_num_threads(1)  # the command takes all processors of the machine, which are fewer where it is shared
         torch.manual_seed(5)
         super().initialize()
         self.num_epochs, self.num_iterations_per_epoch, self.num_val_iterations_per_epoch = 2, %d, 1
-        self.carrier = None
-        if HOW != "plain":
+        if HOW == "wide":
             self.carrier = spillway_torch.apply(os.path.join(FOLDER, "plan.json"), device="cpu", count=True)
         if HOW == "attach":
-            self.carrier.attach(self.network)
+            self.carrier.account.count = True
 
     def on_train_start(self):
         super().on_train_start()
@@ -81,7 +82,7 @@ class nnUNetTrainerCarried(nnUNetTrainer):
                 json.dump(self.carrier.account.dict(), file)
         super().on_train_end()
         torch.save(self.network.state_dict(), os.path.join(FOLDER, HOW + ".pt"))
-''' % STEPS
+''' % (PACKAGE, PACKAGE, STEPS)
 
 
 def volumes(folder):

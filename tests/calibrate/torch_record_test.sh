@@ -5,6 +5,7 @@
 #
 # In the deep tier (SPILLWAY_DEEP) torch_zoo.py and torch_today.py follow, on PyTorch 2.6 and later; after carrier_test.py the networks and
 # loops of carrier_zoo.py, carrier_frameworks.py and carrier_nnunet.py.
+# In the quick tier two loops of carrier_frameworks.py come after auto_test.py.
 # SPILLWAY_TORCH_TEST: another file of tests in this folder, such as carrier_test.py, in place of torch_record_test.py.
 # Pythons: SPILLWAY_TORCH_PYTHON if set, else that of calibrate/torch/environment.sh if it was made, and Debian's.
 set -uo pipefail
@@ -42,9 +43,13 @@ for python in "${pythons[@]}"; do
       carrier_test.py) more=(carrier_zoo.py carrier_frameworks.py carrier_nnunet.py) ;;
     esac
   fi
+  loops=()
+  if [[ -z ${SPILLWAY_DEEP:-} && $# == 0 && $tests == auto_test.py ]] && "$python" -c 'import torch.accelerator' 2>/dev/null; then
+    more=(carrier_frameworks.py) loops=(Lightning "Transformers Trainer")
+  fi
   for each in ${more[@]+"${more[@]}"}; do
     PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$folder:$source/tests/calibrate OMP_NUM_THREADS=1 SPILLWAY=$program \
-      "$python" "$source/tests/calibrate/$each" || failed=1
+      "$python" "$source/tests/calibrate/$each" ${loops[@]+"${loops[@]}"} || failed=1
   done
 done
 if ((tried == 0)); then

@@ -3,7 +3,7 @@
 #
 #   tests/calibrate/wheel_test.sh WHEEL
 #
-# With SPILLWAY_DEEP and a PyTorch of calibrate/torch/environment.sh the package's example and auto_test.py's loop follow.
+# With SPILLWAY_DEEP and a PyTorch of calibrate/torch/environment.sh the package's example follows.
 set -euo pipefail
 source=$(cd "$(dirname "$0")/../.." && pwd)
 wheel=$(realpath "$1")
