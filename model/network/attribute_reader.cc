@@ -186,7 +186,8 @@ std::vector<KeyRow> AttributeKeys(const LayerKind& kind) {
   std::vector<KeyRow> keys;
   for (const ExtentReader& row : kExtents) {
     if ((kind.keys & row.bit) == 0) continue;
-    const bool unless_global = (kind.keys & kGlobalKey) != 0 && row.bit != kPadKey;
+    const bool pads = row.bit == kPadKey || row.bit == kPadAfterKey;
+    const bool unless_global = (kind.keys & kGlobalKey) != 0 && !pads;
     const bool required = (kind.required & row.bit) != 0;
     keys.push_back({row.key, WholeNumberFrom(row.min, kMaxExtent) + ", [height, width] or [depth, height, width]",
                     unless_global ? "required, unless `global: true`"
