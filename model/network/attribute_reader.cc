@@ -122,9 +122,7 @@ const std::vector<AttributeReader>& Scalars() {
   const std::string channels = WholeNumberFrom(1, kMaxChannels);
   static const std::vector<AttributeReader> kTable = {
       {{"out", channels, "required", "number of channels, or features, of the result"}, kOutKey, ReadOut},
-      {{"groups", channels, "1", "parts of the channels, each by itself"},
-       kGroupsKey,
-       ReadGroups},
+      {{"groups", channels, "1", "parts of the channels, each by itself"}, kGroupsKey, ReadGroups},
       {{"bias", kTrueOrFalse, "false", "adds a vector per channel"}, kBiasKey, ReadBias},
       {{"ceil", kTrueOrFalse, "false", "rounds the size of the result up"}, kCeilKey, ReadCeil},
       {{"global", kTrueOrFalse, "false", "over the whole image; then without window and stride"},
