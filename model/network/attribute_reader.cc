@@ -122,9 +122,7 @@ const std::vector<AttributeReader>& Scalars() {
   const std::string channels = WholeNumberFrom(1, kMaxChannels);
   static const std::vector<AttributeReader> kTable = {
       {{"out", channels, "required", "number of channels, or features, of the result"}, kOutKey, ReadOut},
-      {{"groups", channels, "1", "parts of the channels, each by itself"},
-       kGroupsKey,
-       ReadGroups},
+      {{"groups", channels, "1", "parts of the channels, each by itself"}, kGroupsKey, ReadGroups},
       {{"bias", kTrueOrFalse, "false", "adds a vector per channel"}, kBiasKey, ReadBias},
       {{"ceil", kTrueOrFalse, "false", "rounds the size of the result up"}, kCeilKey, ReadCeil},
       {{"global", kTrueOrFalse, "false", "over the whole image; then without window and stride"},
@@ -186,7 +184,8 @@ std::vector<KeyRow> AttributeKeys(const LayerKind& kind) {
   std::vector<KeyRow> keys;
   for (const ExtentReader& row : kExtents) {
     if ((kind.keys & row.bit) == 0) continue;
-    const bool unless_global = (kind.keys & kGlobalKey) != 0 && row.bit != kPadKey;
+    const bool pads = row.bit == kPadKey || row.bit == kPadAfterKey;
+    const bool unless_global = (kind.keys & kGlobalKey) != 0 && !pads;
     const bool required = (kind.required & row.bit) != 0;
     keys.push_back({row.key, WholeNumberFrom(row.min, kMaxExtent) + ", [height, width] or [depth, height, width]",
                     unless_global ? "required, unless `global: true`"
