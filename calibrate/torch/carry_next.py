@@ -11,7 +11,7 @@ from carry_storage import STRIDED, key_of, untyped_of
 
 class NextCall(Following):
     def _made(self, signature, read, operands, written, result, caught, opaque):
-        """Nearly every call is the next recorded one and makes new tensors, or overwrites one: that is short work."""
+        """Most calls are the next recorded one and make new tensors alone."""
         if not (opaque or written or caught is not None or self.kinds.others) and self.graded:
             fresh = self._all_fresh(result)
             if fresh is not None and self.matcher.is_next(signature.name, operands, len(fresh), read):
