@@ -12,15 +12,15 @@
 #include <vector>
 
 #include "model/network/optimizer.h"
-#include "tests/drawn_layers.h"
+#include "tests/drawn_moves.h"
 
 namespace spillway {
 
-class RandomToday : public DrawnLayers {
+class RandomToday : public DrawnMoves {
  public:
   using Block = std::function<Value(RandomToday&, const Value&)>;
 
-  explicit RandomToday(std::uint64_t seed) : DrawnLayers(seed, "random-today"), tokens_(random_.Below(3) == 0) {
+  explicit RandomToday(std::uint64_t seed) : DrawnMoves(seed, "random-today"), tokens_(random_.Below(3) == 0) {
     input_ = DrawInput();
     b_ = NetworkBuilder("random-today", input_);
   }
@@ -88,7 +88,6 @@ class RandomToday : public DrawnLayers {
   }
   void Head(Value x, double weight) {
     const std::int64_t classes = random_.Between(2, 6);
-    const std::string name = "loss" + std::to_string(++number_);
     LayerAttributes all;
     all.out_channels = classes, all.bias = Coin();
     switch (random_.Below(4)) {
@@ -107,7 +106,17 @@ class RandomToday : public DrawnLayers {
       default:
         x = Coin() ? Pointwise(x, classes) : Add("linear", {GlobalMean(x)}, all);
     }
-    b_.AddLoss(name, x.id, weight);
+    static const std::vector<std::string> losses{"softmax_loss", "softmax_loss", "mse_loss", "bce_loss", "dice_loss"};
+    AddLoss(Any(losses), x, weight);
+  }
+  // Of two inputs the second is a further input of the network, or what a layer makes of the first.
+  void AddLoss(const std::string& kind, const Value& x, double weight) {
+    LayerAttributes a;
+    a.weight = weight, a.independent = kind == "dice_loss" && Coin();
+    if (kind == "softmax_loss" && Coin()) a.smoothing = 0.1;
+    std::vector<Value> inputs{x};
+    if (kind == "mse_loss" || kind == "bce_loss") inputs.push_back(Coin() ? Given(x.shape) : Add("sigmoid", {x}));
+    Add(kind, inputs, a);
   }
 
   // Few channels, few places: what the next blocks take.
@@ -121,7 +130,7 @@ class RandomToday : public DrawnLayers {
     static const std::vector<std::string> names = [] {
       std::vector<std::string> all;
       for (const auto& [kind, block] : Blocks()) {
-        if (kind != "embedding" && kind != "softmax_loss") all.push_back(kind);
+        if (kind != "embedding" && !LayerKindByName(kind).loss) all.push_back(kind);
       }
       return all;
     }();
@@ -269,9 +278,24 @@ class RandomToday : public DrawnLayers {
     add("position", &RandomToday::Placed);
     add("linear", &RandomToday::Linear);
     add("attention", &RandomToday::Attended);
+    add("slice", &RandomToday::Sliced);
+    add("reshape", &RandomToday::Reshaped);
+    add("permute", &RandomToday::Permuted);
+    add("roll", &RandomToday::Rolled);
+    add("pad", &RandomToday::Padded);
+    add("windows", &RandomToday::InWindows);
+    add("merge_windows", &RandomToday::InWindows);
+    add("pixel_shuffle", &RandomToday::PixelsOut);
+    add("pixel_unshuffle", &RandomToday::PixelsIn);
+    add("channel_shuffle", &RandomToday::Shuffled);
+    add("input", &RandomToday::Conditioned);
     // Where a network begins and ends.
-    for (const char* kind : {"embedding", "softmax_loss"}) {
-      blocks[kind] = [](RandomToday&, const Value& x) { return x; };
+    blocks["embedding"] = [](RandomToday&, const Value& x) { return x; };
+    for (const char* kind : {"softmax_loss", "mse_loss", "bce_loss", "dice_loss"}) {
+      blocks[kind] = [kind](RandomToday& r, const Value& x) {
+        r.AddLoss(kind, r.Pointwise(x, 3), 0.5);
+        return x;
+      };
     }
     return blocks;
   }
