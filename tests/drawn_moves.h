@@ -1,10 +1,11 @@
-// Layers drawn at random that move elements: parts of an axis, other orders and shapes, windows, pixels as channels; and
-// further inputs of a network. Channels are multiples of 4, before and after.
+// Layers drawn at random that move elements: parts of an axis, other orders and shapes, windows, pixels as channels;
+// further inputs of a network, and its losses. Channels are multiples of 4, before and after.
 #ifndef SPILLWAY_TESTS_DRAWN_MOVES_H_
 #define SPILLWAY_TESTS_DRAWN_MOVES_H_
 
 #include <array>
 #include <string>
+#include <vector>
 
 #include "model/zoo/swin_blocks.h"
 #include "tests/drawn_layers.h"
@@ -86,8 +87,21 @@ class DrawnMoves : public DrawnLayers {
     return value;
   }
   // A condition with a number per sample and channel, added to each plane.
-  Value Conditioned(const Value& x) {
-    return Add("add", {x, Pointwise(Given({.n = x.shape.n, .c = 3}), x.shape.c)});
+  Value Conditioned(const Value& x) { return Add("add", {x, Pointwise(Given({.n = x.shape.n, .c = 3}), x.shape.c)}); }
+  Value Dropped(const Value& x, const std::string& kind) {
+    LayerAttributes a;
+    a.rate = 0.125 * random_.Between(1, 4);
+    return Add(kind, {x}, a);
+  }
+
+  // Of two inputs the second is a further input of the network, or what a layer makes of the first.
+  void AddLoss(const std::string& kind, const Value& x, double weight) {
+    LayerAttributes a;
+    a.weight = weight, a.independent = kind == "dice_loss" && Coin();
+    if (kind == "softmax_loss" && Coin()) a.smoothing = 0.1;
+    std::vector<Value> inputs{x};
+    if (kind == "mse_loss" || kind == "bce_loss") inputs.push_back(Coin() ? Given(x.shape) : Add("sigmoid", {x}));
+    Add(kind, inputs, a);
   }
 };
 

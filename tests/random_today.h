@@ -77,7 +77,7 @@ class RandomToday : public DrawnMoves {
       const std::int64_t vocabulary = random_.Between(3, 11);
       const LayerId id = b_.Embedding("embedding" + std::to_string(++number_), vocabulary, features, row);
       const Value one{id, {.n = input_.n, .c = features, .w = input_.w}};
-      if (row == 0) table_ = one;
+      if (row == 0) table_ = one, vocabulary_ = vocabulary;
       sum = row == 0 ? one : Add("add", {sum, one});
     }
     return sum;
@@ -102,21 +102,13 @@ class RandomToday : public DrawnMoves {
         }
         x = Pointwise(x, table_.shape.c);
         x.id = b_.Tied("tied" + std::to_string(++number_), x.id, table_.id, Coin());
+        x.shape.c = vocabulary_;
         break;
       default:
         x = Coin() ? Pointwise(x, classes) : Add("linear", {GlobalMean(x)}, all);
     }
     static const std::vector<std::string> losses{"softmax_loss", "softmax_loss", "mse_loss", "bce_loss", "dice_loss"};
     AddLoss(Any(losses), x, weight);
-  }
-  // Of two inputs the second is a further input of the network, or what a layer makes of the first.
-  void AddLoss(const std::string& kind, const Value& x, double weight) {
-    LayerAttributes a;
-    a.weight = weight, a.independent = kind == "dice_loss" && Coin();
-    if (kind == "softmax_loss" && Coin()) a.smoothing = 0.1;
-    std::vector<Value> inputs{x};
-    if (kind == "mse_loss" || kind == "bce_loss") inputs.push_back(Coin() ? Given(x.shape) : Add("sigmoid", {x}));
-    Add(kind, inputs, a);
   }
 
   // Few channels, few places: what the next blocks take.
@@ -209,11 +201,6 @@ class RandomToday : public DrawnMoves {
     a.last_axis = Coin();
     return Add("softmax", {x}, a);
   }
-  Value Dropped(const Value& x, const std::string& kind) {
-    LayerAttributes a;
-    a.rate = 0.125 * random_.Between(1, 4);
-    return Add(kind, {x}, a);
-  }
   Value Rotated(const Value& x) {
     LayerAttributes a;
     a.heads = x.shape.c % 4 == 0 ? random_.Between(1, 2) : 1;
@@ -302,7 +289,8 @@ class RandomToday : public DrawnMoves {
 
   bool tokens_;
   Shape input_{};
-  Value table_{};            // the embedding that heads may share
+  Value table_{};  // the embedding that heads may share
+  std::int64_t vocabulary_ = 0;
   std::vector<Value> kept_;  // for later blocks
 };
 

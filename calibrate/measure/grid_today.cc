@@ -1,11 +1,12 @@
-// Small networks of the layers that networks have today, in several sizes: U-Nets, GPTs, Llamas, ViTs, mobile networks. Their
-// widths and lengths are none of the zoo's.
+// Small networks of the layers that networks have today, in several sizes: U-Nets, GPTs, Llamas, ViTs, Swins, mobile networks.
+// Their widths and lengths are none of the zoo's.
 #include <string>
 #include <utility>
 
 #include "calibrate/measure/plan.h"
 #include "model/network/optimizer.h"
 #include "model/zoo/network_builder.h"
+#include "model/zoo/swin_blocks.h"
 
 namespace spillway {
 namespace {
@@ -20,6 +21,7 @@ constexpr Size kGpts[kRounds] = {{3, 72, 88}, {6, 40, 152}, {2, 168, 56}, {1, 24
 constexpr Size kUNets[kRounds] = {{6, 36, 12}, {3, 52, 28}, {10, 20, 44}, {1, 28, 8}, {2, 76, 20}, {4, 12, 36}};
 constexpr Size kLlamas[kRounds] = {{4, 44, 104}, {2, 120, 72}, {8, 28, 136}, {1, 20, 40}, {3, 60, 56}, {2, 36, 24}};
 constexpr Size kMobiles[kRounds] = {{7, 44, 20}, {14, 20, 52}, {5, 60, 12}, {1, 12, 28}, {3, 36, 44}, {2, 28, 4}};
+constexpr Size kSwins[kRounds] = {{4, 40, 48}, {2, 56, 80}, {8, 20, 64}, {1, 28, 24}, {3, 36, 96}, {2, 20, 16}};
 constexpr Size kVits[kRounds] = {{5, 40, 80}, {3, 56, 56}, {9, 24, 120}, {1, 20, 40}, {2, 72, 88}, {4, 12, 24}};
 
 LayerAttributes Heads(std::int64_t heads, bool causal, bool fused = true) {
@@ -109,6 +111,25 @@ Network Mobile(const Size& size) {
   return b.Loss(b.Linear("classes", b.GlobalAveragePool("pool", x), 20 + size.batch));
 }
 
+// Shifted windows, patch merging, a condition added to each plane; segmentation by Dice, and a square between two results.
+Network Swin(const Size& size) {
+  NetworkBuilder b("grid", {.n = size.batch, .c = 3, .h = size.places, .w = size.places});
+  const std::int64_t side = size.places / 4;
+  SwinStage stage{.channels = size.channels, .heads = 4, .image = {1, side, side}, .window = {1, 5, 5}};
+  LayerAttributes time, target;
+  time.out_channels = 16;
+  target.out_channels = 2 * size.channels, target.image = {1, (side + 1) / 2, (side + 1) / 2};
+  LayerId x = b.Convolution("patches", kNetworkInput, WithBias(Square(size.channels, 4, 4)));
+  x = b.AddUp("timed", {x, b.Pointwise("time", b.Add("given", "input", {}, time), size.channels)});
+  x = AddSwinBlock(b, "a", stage, false, 0, x);
+  x = AddSwinBlock(b, "b", stage, true, 0.1, x);
+  b.Add("dice", "dice_loss", {b.Pointwise("classes", x, 5)});
+  x = AddPatchMerging(b, "merging", stage, x);
+  const LayerId other = b.Pointwise("other", b.Add("target", "input", {}, target), 2 * size.channels);
+  b.Add("square", "mse_loss", {x, other});
+  return b.Finish();
+}
+
 void AddNetwork(Network network, const char* optimizer, std::vector<std::shared_ptr<const BenchNetwork>>* grid) {
   network.optimizer = &OptimizerByName(optimizer);
   grid->push_back(MakeBenchNetwork("grid", std::move(network), StepOptionsByName("torch-2")));
@@ -124,6 +145,7 @@ std::vector<std::shared_ptr<const BenchNetwork>> BenchGridToday() {
     AddNetwork(Llama(kLlamas[k]), "adamw-fused", &grid);
     AddNetwork(Mobile(kMobiles[k]), "sgd-momentum", &grid);
     AddNetwork(Vit(kVits[k]), "adamw-foreach", &grid);
+    AddNetwork(Swin(kSwins[k]), "adamw-fused", &grid);
   }
   return grid;
 }

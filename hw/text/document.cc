@@ -15,7 +15,7 @@ namespace {
 
 constexpr int kExcerptWidth = 120;
 constexpr std::size_t kMostMessages = 100;
-constexpr std::size_t kLongestMessage = 500;
+constexpr std::size_t kLongestMessage = 500, kKeptEnd = 60;
 constexpr std::size_t kStep = 4;  // of EditDistance
 
 std::string Joined(const std::vector<std::string>& lines) {
@@ -89,13 +89,21 @@ std::size_t EditDistance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
-// One line of a message: long and unprintable text that a file brought in does not spoil the layout.
+// One line of a message: long and unprintable text that a file brought in does not spoil the layout. What a message ends
+// with, often the nearest name, stays.
 std::string OneLine(std::string_view message) {
-  std::size_t end = std::min(message.size(), kLongestMessage);
-  while (end < message.size() && end > 0 && !StartsCharacter(message[end])) --end;
   std::string line;
-  AppendVisible(message, 0, end, line);
-  return end < message.size() ? line + "..." : line;
+  std::size_t begin = 0;
+  if (message.size() > kLongestMessage) {
+    std::size_t end = kLongestMessage - kKeptEnd;
+    begin = message.size() - kKeptEnd;
+    while (end > 0 && !StartsCharacter(message[end])) --end;
+    while (begin < message.size() && !StartsCharacter(message[begin])) ++begin;
+    AppendVisible(message, 0, end, line);
+    line += "...";
+  }
+  AppendVisible(message, begin, message.size(), line);
+  return line;
 }
 
 }  // namespace

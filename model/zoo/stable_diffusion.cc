@@ -1,7 +1,7 @@
 // The U-Net of Stable Diffusion 1.5 (Rombach et al. 2022, arXiv 2112.10752; CompVis's v1-inference.yaml): residual blocks
 // that get the time's embedding added, and transformers that attend to the text's. Inputs: latents of 4 channels; `context`,
-// the text's 77 x 768; `time`, sines and cosines of the noise level, whose making has no gradient and is left out. A
-// softmax over the result's channels stands for the mean square of its distance to the noise.
+// the text's 77 x 768; `time`, sines and cosines of the noise level, whose making has no gradient and is left out;
+// `noise`, which the result is compared with.
 #include <array>
 #include <vector>
 
@@ -17,7 +17,7 @@ constexpr std::size_t kAttending = 3;  // levels with transformers
 
 class DiffusionUNet {
  public:
-  explicit DiffusionUNet(const ZooOptions& options) : b_("stable-diffusion-unet", InputOf(options)) {}
+  explicit DiffusionUNet(const ZooOptions& options) : input_(InputOf(options)), b_("stable-diffusion-unet", input_) {}
 
   Network Build() {
     context_ = Input("context", kTextChannels, kTokens);
@@ -29,7 +29,8 @@ class DiffusionUNet {
     x = Up(x);
     x = b_.Add("head_silu", "silu", {b_.Add("head_norm", "group_norm", {x})});
     x = b_.Convolution("head", x, WithBias(Square(4, 3, 1, 1)));
-    return b_.Loss(x);
+    b_.Add("loss", "mse_loss", {x, Noise()});
+    return b_.Finish();
   }
 
  private:
@@ -43,6 +44,12 @@ class DiffusionUNet {
     LayerAttributes attributes;
     attributes.out_channels = channels, attributes.image = {1, 1, places};
     return b_.Add(name, "input", {}, attributes);
+  }
+
+  LayerId Noise() {
+    LayerAttributes attributes;
+    attributes.out_channels = input_.c, attributes.image = {1, input_.h, input_.w};
+    return b_.Add("noise", "input", {}, attributes);
   }
 
   LayerId NormSiluConvolution(const std::string& name, LayerId x, std::int64_t out) {
@@ -133,6 +140,7 @@ class DiffusionUNet {
     return b_.Convolution(name, b_.Add(name + "_resized", "resize", {x}, twice), WithBias(Square(channels, 3, 1, 1)));
   }
 
+  Shape input_;
   NetworkBuilder b_;
   LayerId context_ = 0, embedded_ = 0;
   std::vector<Skip> skips_;

@@ -63,8 +63,6 @@ struct Row {
   Bytes more;        // that PyTorch keeps beside, for reasons of its own
 };
 
-// The result, and the noise that it is compared with: four channels, single precision.
-constexpr Bytes kMeanSquare = Bytes{2} * 4 * 4 * 64 * 64;
 // All of the last map is cast before its first position is taken; PyTorch casts that position alone.
 constexpr Bytes kPositionsCast = Bytes{2} * 2 * 768 * 196;
 // MONAI's copies of its tables of places, and scaled queries beside the packed ones where a volume is one window.
@@ -97,7 +95,7 @@ TEST_CASE("what is kept under autocast is what PyTorch keeps, but for known caus
       {"swin-unetr", 1, 64, 1550.15, true, PlacesOf(343, 6) + PlacesOf(64, 2) + SingleWindow(64)},
       {"swin-unetr", 1, 96, 3979.41, true, PlacesOf(343, 6) + PlacesOf(216, 2) + SingleWindow(216)},
       {"swin-unetr", 1, 128, 10267.16, true, PlacesOf(343, 8)},
-      {"stable-diffusion-unet", 1, 64, 2619.19, true, kMeanSquare}};
+      {"stable-diffusion-unet", 1, 64, 2619.19, false, 0}};
   for (const Row& row : rows) {
     INFO(row.network << ' ' << row.image);
     CHECK(KeptMegabytes(row) == Approx(row.megabytes).epsilon(0).margin(0.01));

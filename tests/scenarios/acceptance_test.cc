@@ -114,7 +114,7 @@ TEST_CASE("each heuristic's plan of small networks of today is proved, or there 
 
 TEST_CASE("each strategy's plan of every network of today is proved, or there is a reason", "[deep][threads]") {
   Counted counted = JudgedToday("today", {});
-  CHECK(counted.rows == 44 * 2 * 26);
+  CHECK(counted.rows == 48 * 2 * 26);
   CHECK(counted.feasible > counted.rows / 2);
   CHECK_FALSE(counted.reasons.contains(""));
   counted = JudgedToday("solvers-today", {});
