@@ -176,7 +176,7 @@ constexpr const char* kLegend =
     "loss: share of the step that is not its ops, each once: recomputing, waiting, slowed by copies\n"
     "best: the fastest strategy at the batch; =: cannot be told apart from the best\n"
     "  (slower than the best in fewer than 90 % of common draws of the cost model's errors)\n"
-    "80 %: interval of the step time, from errors of the op costs, not of the modelled runtime\n"
+    "80 %: interval of the step time, from errors of the op costs and the host's time, not of the rest of the runtime\n"
     "behind it what 5 % of the step or more rests on; capitals: half or more\n"
     "k/s/r: feature maps kept, swapped, recomputed; rec: time spent recomputing\n"
     "out, in, host: time that compute waits for swap-outs, for swap-ins, for the host\n"

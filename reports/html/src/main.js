@@ -92,7 +92,7 @@ async function showRun() {
   const help = helps(results);
   if (help) section('helps', 'What would help', 'The fastest strategy of each batch, machine and limit, planned again.', help);
   const over = curves(results, go);
-  if (over) section('throughput', 'Throughput', `In ${images(first)}. Shaded: 80 % intervals of the predictions, from errors of the op costs alone. All machines have the same axes.`, over);
+  if (over) section('throughput', 'Throughput', `In ${images(first)}. Shaded: 80 % intervals of the predictions, from errors of the op costs and the host’s time. All machines have the same axes.`, over);
   inside = lookInside(results);
   const tables = [resultsTable(results, go), columnMeanings(results)];
   if (results.expectations.length > 0) tables.push(h('h3', {}, 'Published figures and ours'), expectationsTable(results));
