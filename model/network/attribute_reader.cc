@@ -98,8 +98,8 @@ void ReadAt(MapReader& r, const std::string& key, bool, LayerAttributes& a) {
 void ReadOrder(MapReader& r, const std::string& key, bool, LayerAttributes& a) {
   if (r.Required(key) == nullptr) return;
   std::vector<std::string> names = r.StringsOrNone(key);
+  const std::vector<std::string> axes = AxisNames();
   for (const std::string& name : names) {
-    const std::vector<std::string> axes = AxisNames();
     const bool known = std::find(axes.begin(), axes.end(), name) != axes.end();
     r.Check(known, key, "no axis is named '" + name + "'" + DidYouMean(name, axes));
   }
