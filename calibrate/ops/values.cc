@@ -28,6 +28,9 @@ TrainingValues::TrainingValues(const TrainingStep& step, std::uint64_t seed, Pur
     : step_(step), seed_(seed), purpose_(purpose), most_kept_(most_kept), results_(step.tensors.size()) {
   for (const Op& op : step.ops) {
     if (TraitsOf(op.kind).labels) classes_ = op.shape.in.c;
+    if (op.kind == OpKind::kPairLoss && op.details.loss.function == PairFunction::kBinaryCrossEntropy) {
+      shares_.push_back(step.tensors[static_cast<std::size_t>(op.reads[1])].name);
+    }
     if (op.kind != OpKind::kEmbedding) continue;
     const std::int64_t vocabulary = op.shape.in.c;
     vocabularies_.resize(static_cast<std::size_t>(op.details.whole.c), vocabulary);
@@ -67,7 +70,7 @@ std::uint64_t TrainingValues::Identity(int iteration, TensorId tensor) const {
   }
   if (wanted.use == TensorClass::kInput) {
     hash.Add(static_cast<std::uint64_t>(iteration)).Add(static_cast<std::uint64_t>(classes_));
-    hash.Add(static_cast<std::uint64_t>(wanted.first_sample));
+    hash.Add(static_cast<std::uint64_t>(wanted.first_sample)).Add(static_cast<std::uint64_t>(IsShare(wanted)));
   }
   return hash.Value() | 1;
 }
@@ -82,9 +85,17 @@ void TrainingValues::Draw(int iteration, const Tensor& tensor, std::span<std::by
   std::fill(bytes.begin() + static_cast<std::ptrdiff_t>(filled), bytes.end(), std::byte{0});
 }
 
+bool TrainingValues::IsShare(const Tensor& tensor) const {
+  return std::find(shares_.begin(), shares_.end(), tensor.name) != shares_.end();
+}
+
 void TrainingValues::FillInput(int iteration, const Tensor& tensor, std::span<float> values) const {
-  const std::uint64_t images = Sequence(Sequence(seed_, kImages), static_cast<std::uint64_t>(iteration));
-  const std::uint64_t classes = Sequence(seed_, kClasses);
+  // Further inputs of the network are drawn from sequences of their own.
+  const std::string whose = tensor.name.substr(0, tensor.name.find(':'));  // whichever part of the batch
+  const std::uint64_t seed = whose == "input" ? seed_ : Hasher(seed_).Add(whose).Value();
+  const std::uint64_t images = Sequence(Sequence(seed, kImages), static_cast<std::uint64_t>(iteration));
+  const std::uint64_t classes = Sequence(seed, kClasses);
+  const bool share = IsShare(tensor);
   const auto size = static_cast<std::size_t>(tensor.shape.Elements() / tensor.shape.n);
   const auto first = static_cast<std::size_t>(tensor.first_sample);
   for (std::size_t begin = 0; begin < values.size(); begin += size) {  // a sample
@@ -93,6 +104,7 @@ void TrainingValues::FillInput(int iteration, const Tensor& tensor, std::span<fl
     const std::size_t end = std::min(values.size(), begin + size);
     for (std::size_t i = begin; i < end; ++i) {
       values[i] = 0.5f * Uniform(images, first * size + i) + 0.5f * Uniform(picture, i - begin);
+      if (share) values[i] = 0.5f + 0.5f * values[i];
     }
   }
 }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -14,8 +15,9 @@
 namespace spillway {
 
 // Weights by He et al. (arXiv 1502.01852), uniform; scales 1, slopes 1/4; shifts, biases and momenta 0. Images are noise on a
-// picture of the sample's class, so that there is something to learn. Tensors are told by name: however a step orders
-// or shares them, they get the same numbers.
+// picture of the sample's class, so that there is something to learn. Further inputs of the network have noise and pictures
+// of their own. Targets of binary cross-entropy lie in [0, 1). Tensors are told by name: however a step orders or shares
+// them, they get the same numbers.
 class TrainingValues : public StepValues {
  public:
   enum class Purpose : std::uint8_t {
@@ -41,6 +43,7 @@ class TrainingValues : public StepValues {
  private:
   void Draw(int iteration, const Tensor& tensor, std::span<std::byte> bytes) const;
   void FillInput(int iteration, const Tensor& tensor, std::span<float> values) const;
+  bool IsShare(const Tensor& tensor) const;  // its numbers lie in [0, 1)
   void FillParameter(const Tensor& tensor, std::span<float> values) const;
 
   const TrainingStep& step_;
@@ -50,6 +53,7 @@ class TrainingValues : public StepValues {
   void DrawTokens(int iteration, const Tensor& tensor, std::span<std::byte> bytes) const;
 
   std::int64_t classes_ = 1;
+  std::vector<std::string> shares_;                                  // targets of binary cross-entropy, by name
   std::vector<std::int64_t> vocabularies_;                           // by row of the tokens
   std::map<std::pair<int, TensorId>, std::vector<std::byte>> kept_;  // by iteration and tensor
   std::vector<std::vector<std::byte>> results_;

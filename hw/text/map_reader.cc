@@ -236,13 +236,13 @@ std::vector<std::string> MapReader::StringsOrNone(std::string_view key) {
   const Node* value = Optional(key);
   if (value == nullptr) return texts;
   if (!value->IsSequence()) {
-    diagnostics_->Error(value->mark, fmt::format("{}: expected a list, found {}", key, KindName(value->kind)));
+    Report(value->mark, key, fmt::format("{}: expected a list, found {}", key, KindName(value->kind)));
   }
   for (const Node& item : value->items) {
     if (item.IsScalar()) {
       texts.push_back(item.scalar);
     } else {
-      diagnostics_->Error(item.mark, fmt::format("{}: expected a text, found {}", key, KindName(item.kind)));
+      Report(item.mark, key, fmt::format("{}: expected a text, found {}", key, KindName(item.kind)));
     }
   }
   return texts;

@@ -5,6 +5,7 @@
 // Written out: a product, softmax, dropout and another product; the probabilities are kept, T x T of each head.
 #include "model/layers/attention_ops.h"
 #include "model/network/layer_kind.h"
+#include "model/network/network_keys.h"
 #include "model/unroll/step_writer.h"
 
 namespace spillway {
@@ -47,10 +48,25 @@ std::string PositionProblem(const LayerAttributes& a, const std::vector<Shape>& 
   return "";
 }
 
+// Scores are a tensor where attention is written out. A fused op keeps none, so that it may have more of them. Step options
+// without such ops write it out: sums of a thousand layers' bytes still fit.
+constexpr double kMaxFusedScores = 100 * kMaxElements;
+
+std::string SizeProblem(const LayerAttributes& a, const std::vector<Shape>& inputs) {
+  const Shape& queries = inputs[0];
+  const Shape& keys = inputs.size() == 1 ? inputs[0] : inputs[1];
+  const std::int64_t rows = InRows(a) ? queries.d * queries.h : 1;
+  const Shape scores{
+      .n = queries.n, .c = a.heads, .d = rows, .h = queries.Spatial() / rows, .w = keys.Spatial() / rows};
+  const double most = a.fused && !InRows(a) ? kMaxFusedScores : kMaxElements;
+  return ElementsAsGiven(scores) <= most ? "" : "scores of " + ShapeText(scores) + ": too large";
+}
+
 Shape Infer(const LayerAttributes& a, const std::vector<Shape>& inputs, std::string& problem) {
   problem = HeadProblem(a, inputs);
   if (problem.empty()) problem = PositionProblem(a, inputs);
   if (problem.empty()) problem = WindowProblem(a, inputs);
+  if (problem.empty()) problem = SizeProblem(a, inputs);
   Shape shape = inputs[0];
   if (inputs.size() == 1 && problem.empty()) shape.c = shape.c / (a.heads + 2 * KvHeads(a)) * a.heads;
   return shape;
@@ -103,8 +119,8 @@ const LayerKind kAttentionLayer{
     .description = "attention in heads, of one layer with queries, keys and values or of three",
     .min_inputs = 1,
     .max_inputs = 3,
-    .keys = kHeadsKey | kKvHeadsKey | kCausalKey | kFusedKey | kDropoutKey | kBlockKey | kRelativeKey | kShiftKey |
-            kBlockedImageKey,
+    .keys = kHeadsKey | kKvHeadsKey | kCausalKey | kFusedKey | kDropoutKey | kBlockKey | kRelativeKey |
+            kWindowShiftKey | kBlockedImageKey,
     .required = kHeadsKey,
     .backward_reads_result = true,
     .autocast = AutocastTo::kNarrow,

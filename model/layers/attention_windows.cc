@@ -50,7 +50,8 @@ std::string WindowProblem(const LayerAttributes& a, const std::vector<Shape>& in
     return "rows of windows of " + ExtentsText(a.window) + " have " + std::to_string(PositionsOf(a.window)) +
            " positions, and " + ShapeText(input) + " has rows of " + std::to_string(input.w);
   }
-  if (grid.HasTable() && PositionsOf(a.relative) < PositionsOf(a.window)) {
+  const auto is_known = [&](std::size_t k) { return a.window[k] <= a.relative[k]; };
+  if (grid.HasTable() && !(is_known(0) && is_known(1) && is_known(2))) {
     return "`relative` of " + ExtentsText(a.relative) + " is less than windows of " + ExtentsText(a.window);
   }
   return grid.Shifted() ? ShiftProblem(a, inputs[0]) : "";

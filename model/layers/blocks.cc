@@ -41,6 +41,7 @@ Shape InferPixelsOut(const LayerAttributes& a, const std::vector<Shape>& inputs,
   if (shape.c % BlockOf(a) != 0) {
     problem =
         "places of a block of " + ExtentsText(a.scale) + " do not divide " + std::to_string(shape.c) + " channels";
+    return shape;
   }
   shape.c /= BlockOf(a), shape.d *= a.scale[0], shape.h *= a.scale[1], shape.w *= a.scale[2];
   return shape;
@@ -50,6 +51,7 @@ Shape InferPixelsIn(const LayerAttributes& a, const std::vector<Shape>& inputs, 
   const Shape& in = inputs[0];
   if (in.d % a.scale[0] != 0 || in.h % a.scale[1] != 0 || in.w % a.scale[2] != 0) {
     problem = "blocks of " + ExtentsText(a.scale) + " do not divide the image of " + ShapeText(in);
+    return in;
   }
   return {.n = in.n, .c = in.c * BlockOf(a), .d = in.d / a.scale[0], .h = in.h / a.scale[1], .w = in.w / a.scale[2]};
 }

@@ -1,15 +1,22 @@
 // Soft Dice loss of classes (Milletari et al. 2016, arXiv 1606.04797), as segmentation networks use it beside
 // cross-entropy: two losses of one layer, each with its weight. Backward reads the probabilities; the labels are left out of
 // the step. Frameworks save the labels as a tensor of ones besides, of the probabilities' shape (SavedTensors::labels).
+#include <string>
 #include <utility>
 #include <vector>
 
-#include "model/layers/shared.h"
 #include "model/network/layer_kind.h"
 #include "model/unroll/step_writer.h"
 
 namespace spillway {
 namespace {
+
+Shape Infer(const LayerAttributes& a, const std::vector<Shape>& inputs, std::string& problem) {
+  if (!a.independent && inputs[0].c == 1) {
+    problem = "softmax of one channel is 1 everywhere: expected two channels or more, or `probabilities: sigmoid`";
+  }
+  return inputs[0];
+}
 
 Op DiceOp(StepWriter& b, Pass pass, std::vector<TensorId> reads, std::vector<TensorId> writes) {
   Op op = b.NewOp(OpKind::kDiceLoss, pass, std::move(reads), std::move(writes));
@@ -42,7 +49,7 @@ const LayerKind kDiceLossLayer{
     .backward_reads_result = true,
     .loss = true,
     .autocast = AutocastTo::kWide,
-    .infer = SameShape,
+    .infer = Infer,
     .forward = Forward,
     .backward = Backward,
 };

@@ -5,6 +5,7 @@
 
 #include "model/layers/rearrange.h"
 #include "model/network/layer_kind.h"
+#include "model/network/network_keys.h"
 
 namespace spillway {
 namespace {
@@ -61,8 +62,10 @@ Shape InferReshape(const LayerAttributes& a, const std::vector<Shape>& inputs, s
   const auto given = [](std::int64_t size) { return std::max<std::int64_t>(size, 1); };
   const Shape shape{
       .n = inputs[0].n, .c = a.out_channels, .d = given(a.image[0]), .h = given(a.image[1]), .w = given(a.image[2])};
-  if (shape.Elements() != inputs[0].Elements()) {
-    problem = "a shape of " + ShapeText(shape) + " has " + std::to_string(shape.Elements()) + " elements, and " +
+  const bool large = ElementsAsGiven(shape) > kMaxElements;
+  if (large || shape.Elements() != inputs[0].Elements()) {
+    problem = "a shape of " + ShapeText(shape) + " has " +
+              (large ? "more than 10^12" : std::to_string(shape.Elements())) + " elements, and " +
               ShapeText(inputs[0]) + " has " + std::to_string(inputs[0].Elements());
   }
   return shape;

@@ -35,6 +35,7 @@ Shape InWindows(const std::array<std::int64_t, 3>& block, const Shape& image, st
   if (image.d % block[0] != 0 || image.h % block[1] != 0 || image.w % block[2] != 0) {
     problem = "windows of " + ExtentsText(block) + " do not divide the image of " + ShapeText(image) +
               "; a pad layer in front makes it larger";
+    return image;
   }
   const std::array<std::int64_t, 3> blocks = ImageBlocks(image, block);
   return {.n = image.n, .c = image.c, .h = blocks[0] * blocks[1] * blocks[2], .w = block[0] * block[1] * block[2]};

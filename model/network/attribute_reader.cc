@@ -98,6 +98,11 @@ void ReadAt(MapReader& r, const std::string& key, bool, LayerAttributes& a) {
 void ReadOrder(MapReader& r, const std::string& key, bool, LayerAttributes& a) {
   if (r.Required(key) == nullptr) return;
   std::vector<std::string> names = r.StringsOrNone(key);
+  const std::vector<std::string> axes = AxisNames();
+  for (const std::string& name : names) {
+    const bool known = std::find(axes.begin(), axes.end(), name) != axes.end();
+    r.Check(known, key, "no axis is named '" + name + "'" + DidYouMean(name, axes));
+  }
   const bool flat = std::find(names.begin(), names.end(), kSampleAxisNames[1]) == names.end();
   if (flat && !names.empty()) names.insert(names.begin() + 1, kSampleAxisNames[1]);
   std::vector<std::size_t> order;
@@ -125,7 +130,7 @@ const std::vector<AttributeReader>& Scalars() {
       {{"groups", channels, "1", "parts of the channels, each by itself"}, kGroupsKey, ReadGroups},
       {{"bias", kTrueOrFalse, "false", "adds a vector per channel"}, kBiasKey, ReadBias},
       {{"ceil", kTrueOrFalse, "false", "rounds the size of the result up"}, kCeilKey, ReadCeil},
-      {{"global", kTrueOrFalse, "false", "over the whole image; then without window and stride"},
+      {{"global", kTrueOrFalse, "false", "over the whole image; then without window, stride, padding and `ceil`"},
        kGlobalKey,
        ReadGlobal},
       {{"rate", NumberFrom(0, 1), "0.5", "share of the elements that is dropped"}, kRateKey, ReadRate},
@@ -164,7 +169,9 @@ const std::vector<AttributeReader>& Scalars() {
        kKvHeadsKey,
        ReadKvHeads},
       {{"causal", kTrueOrFalse, "false", "no position reads those behind it"}, kCausalKey, ReadCausal},
-      {{"fused", kTrueOrFalse, "true", "one op that keeps no scores; else products and softmax"}, kFusedKey, ReadFused},
+      {{"fused", kTrueOrFalse, "true", "one op that keeps no scores; else, and with `window`, products and softmax"},
+       kFusedKey,
+       ReadFused},
       {{"dropout", NumberFrom(0, 1), "0", "share of the scores that is dropped"}, kDropoutKey, ReadDropout},
       {{"over", OneOf({"channels", "width"}), "channels", "what adds up to 1"}, kLastAxisKey, ReadOver},
       {{"axis", OneOf(AxisNames()), "channels", "which axis is cut"}, kAxisKey, ReadAxis},

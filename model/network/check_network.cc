@@ -5,13 +5,11 @@
 
 #include "model/network/layer_kind.h"
 #include "model/network/network.h"
+#include "model/network/network_keys.h"
 #include "model/util/graph.h"
 
 namespace spillway {
 namespace {
-
-// Larger tensors are refused, so that sums of byte counts cannot overflow.
-constexpr double kMaxElements = 1e12;
 
 class Checker {
  public:
@@ -21,7 +19,9 @@ class Checker {
     if (network_->layers.empty()) return {{"network '" + network_->name + "' has no layers", {}}};
     CheckShape(network_->input, "the network's input", {});
     CheckReaders();
-    if (Order()) InferAll();
+    if (!Order()) return std::move(problems_);
+    if (!InputIsRead()) problems_.push_back({"no layer reads the network's input: expected `from: input` of one", {}});
+    InferAll();
     return std::move(problems_);
   }
 
@@ -39,10 +39,8 @@ class Checker {
   }
 
   bool CheckShape(const Shape& s, const std::string& whose, Mark mark) {
-    const double elements = static_cast<double>(s.n) * static_cast<double>(s.c) * static_cast<double>(s.d) *
-                            static_cast<double>(s.h) * static_cast<double>(s.w);
     const bool positive = std::min({s.n, s.c, s.d, s.h, s.w}) > 0;
-    if (positive && elements <= kMaxElements) return true;
+    if (positive && ElementsAsGiven(s) <= kMaxElements) return true;
     problems_.push_back(
         {whose + " is " + ShapeText(s) + (positive ? ": too large" : ": sizes must be positive"), mark});
     return false;
@@ -57,6 +55,16 @@ class Checker {
       }
     }
     return readers;
+  }
+
+  bool InputIsRead() const {
+    for (const Layer& layer : network_->layers) {
+      const std::size_t data = std::min(layer.inputs.size(), layer.kind->data_inputs);
+      for (std::size_t k = 0; k < data; ++k) {
+        if (layer.inputs[k] == kNetworkInput) return true;
+      }
+    }
+    return false;
   }
 
   void CheckReaders() {

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <array>
 #include <map>
 #include <utility>
 
@@ -141,12 +140,12 @@ class NetworkReader {
     layer.name = reader.RequiredString("name");
     const Node* kind = reader.Required("kind");
     if (kind != nullptr && layer.kind == nullptr) ReportKind(*kind);
-    layer.inputs = ReadInputs(reader, layer.kind == nullptr || layer.kind->max_inputs > 0);
+    layer.inputs = ReadInputs(reader, layer);
     if (layer.kind == nullptr) {
       sound_ = false;
       return layer;  // which other keys are right depends on the kind
     }
-    ReadAttributes(reader, *layer.kind, layer.attributes);
+    ReadAttributes(reader, *diagnostics_, *layer.kind, has_depth_, layer.attributes);
     if ((layer.kind->keys & kTiedKey) != 0) layer.tied = ReadTied(node);
     if (!HasOtherKeys(node, layer)) reader.Finish();
     return layer;
@@ -177,11 +176,14 @@ class NetworkReader {
                       node.scalar, DidYouMean(node.scalar, names), kRecorded));
   }
 
-  // `reads`: layers of the kind read something.
-  std::vector<LayerId> ReadInputs(MapReader& reader, bool reads) {
+  std::vector<LayerId> ReadInputs(MapReader& reader, const Layer& layer) {
     const Node* from = reader.Optional("from");
+    const bool reads = layer.kind == nullptr || layer.kind->max_inputs > 0;
     if (from == nullptr && !reads) return {};
-    if (from == nullptr) return {static_cast<LayerId>(network_.layers.size()) - 1};  // the previous layer or the input
+    if (from == nullptr) {  // the previous layer or the input
+      if (layer.kind != nullptr) MustFollowNoInput(reader.mark(), layer.name);
+      return {static_cast<LayerId>(network_.layers.size()) - 1};
+    }
     std::vector<LayerId> inputs;
     if (from->IsScalar()) {
       inputs.push_back(FindInput(*from));
@@ -191,6 +193,15 @@ class NetworkReader {
       Error(from->mark, "from: expected the name of a layer or a list of names");
     }
     return inputs;
+  }
+
+  // What stands behind a further input may mean that one, or what stands in front of it.
+  void MustFollowNoInput(Mark mark, const std::string& name) {
+    if (network_.layers.empty()) return;
+    const Layer& before = network_.layers.back();
+    if (before.kind == nullptr || before.kind->max_inputs > 0) return;
+    Error(mark, fmt::format("layer '{}' stands right behind '{}', an input: give `from`, the layers that it reads",
+                            name, before.name));
   }
 
   LayerId ReadTied(const Node& layer) {
@@ -208,49 +219,6 @@ class NetworkReader {
     candidates.emplace_back("input");
     Error(node.mark, "no layer is named '" + node.scalar + "'" + DidYouMean(node.scalar, candidates));
     return kNetworkInput;
-  }
-
-  void ReadAttributes(MapReader& reader, const LayerKind& kind, LayerAttributes& attributes) {
-    for (const AttributeReader& row : Scalars()) {
-      if ((kind.keys & row.bit) != 0) row.read(reader, row.key.name, (kind.required & row.bit) != 0, attributes);
-    }
-    for (const ExtentReader& row : kExtents) {
-      if ((kind.keys & row.bit) == 0) continue;
-      const bool required = (kind.required & row.bit) != 0;
-      const Node* node = required ? reader.Required(row.key) : reader.Optional(row.key);
-      if (node != nullptr) ReadExtents(*node, row, attributes.*row.field);
-    }
-    if ((kind.keys & kGlobalKey) != 0) CheckGlobal(reader, attributes.global);
-  }
-
-  void CheckGlobal(MapReader& reader, bool global) {
-    for (const char* key : {"window", "stride"}) {
-      const bool given = reader.Optional(key) != nullptr;
-      if (global && given) Error(reader.MarkOf(key), std::string("global pooling takes no '") + key + "'");
-      if (!global && !given) Error(reader.mark(), std::string("missing key '") + key + "' (or 'global: true')");
-    }
-  }
-
-  // A number stands for height and width, and for depth where the input has one; a list is [height, width] or
-  // [depth, height, width].
-  void ReadExtents(const Node& node, const ExtentReader& row, std::array<std::int64_t, 3>& extents) {
-    if (node.IsScalar()) {
-      const std::int64_t value = ReadExtent(node, row);
-      extents = {has_depth_ ? value : extents[0], value, value};
-    } else if (node.IsSequence() && (node.items.size() == 2 || node.items.size() == 3)) {
-      const std::size_t skip = 3 - node.items.size();
-      for (std::size_t i = skip; i < 3; ++i) extents[i] = ReadExtent(node.items[i - skip], row);
-    } else {
-      Error(node.mark, std::string(row.key) + ": expected a number, [height, width] or [depth, height, width]");
-    }
-  }
-
-  std::int64_t ReadExtent(const Node& node, const ExtentReader& row) {
-    const std::optional<std::int64_t> value = node.IsScalar() ? ParseInteger(node.scalar) : std::nullopt;
-    if (value && *value >= row.min && *value <= kMaxExtent) return *value;
-    Error(node.mark, std::string(row.key) + ": expected a whole number between " + std::to_string(row.min) + " and " +
-                         std::to_string(kMaxExtent) + ", found '" + node.scalar + "'");
-    return row.min;
   }
 
   Diagnostics* diagnostics_;

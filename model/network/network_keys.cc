@@ -36,7 +36,7 @@ const KeyTable& LayerKeys() {
       .keys = {{"name", kAnyText, "required", "unique; no spaces, no `:`; not `input`"},
                {"kind", kAnyText, "required", "what it computes: the tables below, or `spillway list layers`"},
                {"from", "a name, or a list of names", "the layer listed before it",
-                "the layers it reads; `input` is the network's input"}}};
+                "the layers it reads; `input` is the network's input; required right behind a layer of kind `input`"}}};
   return kTable;
 }
 

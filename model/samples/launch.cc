@@ -123,8 +123,12 @@ void LaunchReader::ReadInput() {
 
 void LaunchReader::ReadOperands() {
   const bool may_be_none = kind() == OpKind::kBatchNorm;
+  const bool pairs = TraitsOf(kind()).passes == op_passes::kFactors;  // of one tensor, or of two
   const std::int64_t usual = sample_.algorithm == kGivenStatistics ? 0 : op_.operands;
-  shape_.operands = row_.Integer(Column::kOperands, usual, may_be_none ? 0 : 1, may_be_none ? 1 : kLargestWindow);
+  shape_.operands = row_.Integer(Column::kOperands, usual, may_be_none ? 0 : 1,
+                                 may_be_none ? 1
+                                 : pairs     ? 2
+                                             : kLargestWindow);
 }
 
 // Depth follows height where the window has a depth, and is not touched otherwise.

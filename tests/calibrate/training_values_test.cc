@@ -2,13 +2,17 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <functional>
+#include <string>
+#include <vector>
 
 #include "calibrate/ops/training_state.h"
 #include "calibrate/ops/values.h"
 #include "model/network/network.h"
+#include "model/step/accumulate.h"
 #include "model/step/training_step.h"
 #include "model/unroll/unroll.h"
 #include "model/util/hash.h"
+#include "model/zoo/network_builder.h"
 #include "model/zoo/zoo.h"
 
 namespace spillway {
@@ -53,6 +57,51 @@ TEST_CASE("every pixel is half noise of the iteration, half the picture of its s
       wrong += numbers[i] == expected ? 0 : 1;
     }
     CHECK(wrong == 0);
+  }
+}
+
+// A network of three inputs of one shape: `a` and `target`, which binary cross-entropy compares with, beside its own.
+Network ThreeInputs(std::int64_t batch) {
+  NetworkBuilder b("three", {.n = batch, .c = 3, .h = 2, .w = 2});
+  LayerAttributes given;
+  given.out_channels = 3, given.image = {1, 2, 2};
+  const LayerId a = b.Add("a", "input", {}, given), target = b.Add("target", "input", {}, given);
+  b.Add("loss", "bce_loss", {b.Pointwise("sum", b.AddUp("both", {kNetworkInput, a}), 3), target});
+  return b.Finish();
+}
+
+TEST_CASE("further inputs have numbers of their own, and targets of binary cross-entropy are shares") {
+  const TrainingStep step = BuildTrainingStep(ThreeInputs(2));
+  TrainingValues values(step, kSeed);
+  const auto of = [&](const std::string& name) {
+    return Filled(values, step, 0, Find(step, [&](const Tensor& t) { return t.name == name; }));
+  };
+  const auto range = [](const std::vector<float>& numbers) {
+    return std::minmax_element(numbers.begin(), numbers.end());
+  };
+  const std::vector<float> input = of("input"), a = of("a"), target = of("target");
+  REQUIRE(input.size() == 24);
+  std::size_t alike = 0;
+  for (std::size_t i = 0; i < input.size(); ++i) alike += input[i] == a[i] || a[i] == 2 * target[i] - 1 ? 1 : 0;
+  CHECK(alike == 0);
+  CHECK(*range(a).first < 0);
+  CHECK(*range(target).first >= 0);
+  CHECK(*range(target).second < 1);
+  CHECK(*range(target).second > *range(target).first + 0.1f);
+}
+
+TEST_CASE("parts of a batch hold what the whole batch holds, of further inputs too") {
+  const TrainingStep whole = BuildTrainingStep(ThreeInputs(2)), half = BuildTrainingStep(ThreeInputs(1));
+  const TrainingStep parts = Accumulated(half, 2).step;
+  TrainingValues of_whole(whole, kSeed), of_parts(parts, kSeed);
+  for (const std::string& name : std::vector<std::string>{"input", "a", "target"}) {
+    const auto filled = [&](TrainingValues& values, const TrainingStep& step, const std::string& called) {
+      return Filled(values, step, 3, Find(step, [&](const Tensor& t) { return t.name == called; }));
+    };
+    std::vector<float> both = filled(of_parts, parts, name);
+    const std::vector<float> second = filled(of_parts, parts, name + ":part2");
+    both.insert(both.end(), second.begin(), second.end());
+    CHECK(both == filled(of_whole, whole, name));
   }
 }
 

@@ -30,15 +30,16 @@ std::string WithLayers(const std::string& layers) {
 }
 
 // First lines of the messages.
-std::string Complaints(const std::string& layers) {
+std::string NetworkComplaints(const std::string& network) {
   std::string lines;
   try {
-    Read(WithLayers(layers));
+    Read(network);
   } catch (const UserError& error) {
     for (const std::string& message : error.messages()) lines += message.substr(0, message.find('\n')) + "\n";
   }
   return lines;
 }
+std::string Complaints(const std::string& layers) { return NetworkComplaints(WithLayers(layers)); }
 
 Shape ShapeOf(const std::string& layers) {
   const Network network = Read(WithLayers(layers));
@@ -125,6 +126,60 @@ TEST_CASE("what does not fit is explained with both shapes") {
              Catch::Contains("inputs to be added differ in shape: 2x4x4x6 and 2x3x1x1"));
 }
 
+TEST_CASE("sizes that no integer holds are refused before anything is computed with them") {
+  CHECK_THAT(
+      Complaints("  - {name: a, kind: reshape, out: 16777216, image: [1048576, 1048576]}\n"),
+      Catch::Contains("a shape of 2x16777216x1048576x1048576 has more than 10^12 elements, and 2x4x4x6 has 192"));
+  CHECK_THAT(Complaints("  - {name: a, kind: pixel_unshuffle, scale: [1048576, 1048576, 1048576]}\n"),
+             Catch::Contains("blocks of 1048576x1048576x1048576 do not divide the image"));
+  CHECK_THAT(Complaints("  - {name: a, kind: pixel_shuffle, scale: [1048576, 1048576, 1048576]}\n"),
+             Catch::Contains("do not divide 4 channels"));
+  CHECK_THAT(Complaints("  - {name: a, kind: windows, window: [1048576, 1048576, 1048576]}\n"),
+             Catch::Contains("windows of 1048576x1048576x1048576 do not divide the image"));
+}
+
+TEST_CASE("scores of attention are tensors: too large ones are refused") {
+  const auto attention = [](const std::string& image, const std::string& layers) {
+    return NetworkComplaints("name: n\ninput: {channels: 3, " + image + "}\nlayers:\n" + layers +
+                             "  - {name: loss, kind: softmax_loss}\n");
+  };
+  CHECK(attention("height: 262144, width: 262144",
+                  "  - {name: w, kind: windows, window: 262144}\n"
+                  "  - {name: a, kind: attention, heads: 1, window: 262144}\n") ==
+        "net.yaml:5:5: error: layer 'a': scores of 2x1x68719476736x68719476736: too large (input "
+        "2x3x1x68719476736)\n");
+  const std::string large = "height: 65536, width: 32768", middle = "height: 1024, width: 1024";
+  CHECK_THAT(attention(large, "  - {name: a, kind: attention, heads: 1, fused: false}\n"),
+             Catch::Contains("net.yaml:4:5: error: layer 'a': scores of 2x1x2147483648x2147483648: too large"));
+  CHECK_THAT(attention(large, "  - {name: a, kind: attention, heads: 1}\n"), Catch::Contains("too large"));
+  // Fused attention keeps no scores.
+  CHECK(attention(middle, "  - {name: a, kind: attention, heads: 1}\n").empty());
+  CHECK_THAT(attention(middle, "  - {name: a, kind: attention, heads: 1, fused: false}\n"),
+             Catch::Contains("scores of 2x1x1048576x1048576: too large"));
+}
+
+TEST_CASE("mistakes in an order of axes") {
+  const auto order = [](const std::string& axes) {
+    return Complaints("  - {name: a, kind: permute, order: " + axes + "}\n");
+  };
+  CHECK(order("[channels, hieght, width]") ==
+        "net.yaml:4:37: error: order: no axis is named 'hieght'; did you mean 'height'?\n");
+  CHECK(order("width") == "net.yaml:4:37: error: order: expected a list, found a single value\n");
+  CHECK(order("[channels, [height], width]") == "net.yaml:4:48: error: order: expected a text, found a list\n");
+  CHECK_THAT(order("[channels, height, height]"), Catch::Contains("each once"));
+}
+
+TEST_CASE("right behind a further input, a layer names what it reads") {
+  CHECK(Complaints("  - {name: t, kind: input, out: 4}\n  - {name: u, kind: input, out: 4}\n"
+                   "  - {name: a, kind: relu}\n") ==
+        "net.yaml:6:5: error: layer 'a' stands right behind 'u', an input: give `from`, the layers that it reads\n");
+  CHECK(Complaints("  - {name: t, kind: input, out: 4}\n  - {name: u, kind: input, out: 4}\n"
+                   "  - {name: a, kind: add, from: [input, t]}\n  - {name: b, kind: add, from: [a, u]}\n")
+            .empty());
+  CHECK_THAT(Complaints("  - {name: t, kind: input, out: 4}\n  - {name: a, kind: relu, from: t}\n"),
+             Catch::Contains("net.yaml:1:1: error: no layer reads the network's input"));
+}
+
 TEST_CASE("attention within windows names what does not fit") {
   const auto attention = [](const std::string& keys) {
     return Complaints(
@@ -138,6 +193,15 @@ TEST_CASE("attention within windows names what does not fit") {
   CHECK_THAT(attention("relative: 2"), Catch::Contains("`relative` and `shift` go with `window`"));
   CHECK_THAT(attention("window: 2, relative: [1, 3]"),
              Catch::Contains("`relative` of 1x3 is less than windows of 2x2"));
+  CHECK_THAT(attention("window: 2, relative: [1, 4]"),
+             Catch::Contains("`relative` of 1x4 is less than windows of 2x2"));
+  CHECK(attention("window: 2, relative: [2, 3]").empty());
+  CHECK_THAT(attention("window: 2, image: [4, 6]"), Catch::Contains("net.yaml:6:60: error: 'image' without 'shift'"));
+  CHECK_THAT(attention("window: 2, fused: true"),
+             Catch::Contains("net.yaml:6:60: error: 'fused: true' besides 'window'"));
+  CHECK(attention("window: 2, fused: false").empty());
+  CHECK_THAT(attention("window: 2, shift: -1, image: [4, 6]"),
+             Catch::Contains("shift: expected a whole number between 0 and 1048576, found '-1'"));
   CHECK_THAT(attention("window: 2, shift: 1"), Catch::Contains("`shift` needs `image`"));
   CHECK_THAT(attention("window: 2, shift: 2, image: [4, 6]"),
              Catch::Contains("a shift of 2x2 is not within windows of 2x2"));

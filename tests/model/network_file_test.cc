@@ -189,10 +189,28 @@ TEST_CASE("a key that no layer of the kind has: all that it has are listed, and 
 TEST_CASE("pooling needs its window and stride, global pooling neither") {
   CHECK(Complaints(WithLayers("  - {name: a, kind: max_pool, window: 2}\n"
                               "  - {name: b, kind: average_pool, window: 2}\n"
-                              "  - {name: c, kind: average_pool, global: true, stride: 2}\n")) ==
+                              "  - {name: c, kind: average_pool, global: true, stride: 2}\n"
+                              "  - {name: d, kind: average_pool, global: true, pad: 1}\n"
+                              "  - {name: e, kind: average_pool, global: true, pad_after: 1}\n"
+                              "  - {name: f, kind: average_pool, global: true, ceil: true}\n")) ==
         Lines{"net.yaml:4:5: error: missing key 'stride' in layer 'a'",
               "net.yaml:5:5: error: missing key 'stride' (or 'global: true')",
-              "net.yaml:6:57: error: global pooling takes no 'stride'"});
+              "net.yaml:6:57: error: global pooling takes no 'stride'",
+              "net.yaml:7:54: error: global pooling takes no 'pad'",
+              "net.yaml:8:60: error: global pooling takes no 'pad_after'",
+              "net.yaml:9:55: error: global pooling takes no 'ceil'"});
+}
+
+TEST_CASE("Dice loss takes no softmax of one channel") {
+  const auto dice = [](const std::string& keys) {
+    return Complaints(
+        WithLayers("  - {name: a, kind: convolution, out: 1, window: 1}\n"
+                   "  - {name: dice, kind: dice_loss" +
+                   keys + "}\n" + "  - {name: b, kind: relu, from: input}\n"));
+  };
+  CHECK(dice("") == Lines{"net.yaml:5:5: error: layer 'dice': softmax of one channel is 1 everywhere: expected two "
+                          "channels or more, or `probabilities: sigmoid` (input 1x1x8x8)"});
+  CHECK(dice(", probabilities: sigmoid").empty());
 }
 
 TEST_CASE("shapes that do not fit have places too") {

@@ -4,9 +4,11 @@
 #include <catch2/catch.hpp>
 
 #include "hw/text/document.h"
+#include "hw/text/text_file.h"
 #include "model/kernels/kernel_form.h"
 #include "model/network/network.h"
 #include "model/samples/file.h"
+#include "model/samples/ops.h"
 #include "model/step/launch.h"
 #include "tests/temporary_folder.h"
 
@@ -44,6 +46,24 @@ constexpr const char* kKit =
 constexpr const char* kWho = "NVIDIA H200,550.54,12040,90100,";
 
 }  // namespace
+
+TEST_CASE("ops of pairs take one tensor or two") {
+  const std::string header = "device,op,pass,n,c,h,w,operands,median_us\n";
+  for (const char* op : {"pair_loss", "multiply"}) {
+    const std::string row = fmt::format("X,{},forward,2,3,4,4,", op);
+    CHECK(ErrorOf(header + row + "1,5\n") == "no error");
+    CHECK(ErrorOf(header + row + "2,5\n") == "no error");
+    CHECK_THAT(ErrorOf(header + row + "7,5\n"), Contains("f.csv:2") && Contains("from 1 to 2") && Contains("'7'"));
+  }
+}
+
+TEST_CASE("the page of samples names every op") {
+  const std::string page = ReadTextFile(std::string(SPILLWAY_SOURCE_DIR) + "/model/samples/README.md", "a page", kMiB);
+  for (const OpWord& word : OpWords()) {
+    INFO(word.name);
+    CHECK_THAT(page, Contains(fmt::format("`{}`", word.name)));
+  }
+}
 
 TEST_CASE("a convolution becomes a launch with its output size") {
   // (224 + 2 x 3 - 7) / 2 + 1 = 112
