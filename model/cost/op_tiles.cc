@@ -82,6 +82,8 @@ bool IsInput(const Op& op, TensorId tensor) {
   if (op.pass == Pass::kForward) return !Contains(op.writes, tensor);
   if (Contains(op.writes, tensor)) return true;
   if (op.kind == OpKind::kAveragePool) return op.reads.size() > 1 && op.reads[1] == tensor;
+  // Of frozen convolutions, by some step options (SavedTensors::frozen_convolution_input).
+  if (IsConvolution(op.kind) && op.pass == Pass::kBackwardData) return op.reads.size() > 2 && op.reads[2] == tensor;
   const bool reads_input = op.pass == Pass::kBackwardFilter || op.kind == OpKind::kMaxPool;
   return reads_input && op.reads[0] == tensor;
 }

@@ -120,7 +120,7 @@ const LayerKind kAttentionLayer{
     .min_inputs = 1,
     .max_inputs = 3,
     .keys = kHeadsKey | kKvHeadsKey | kCausalKey | kFusedKey | kDropoutKey | kBlockKey | kRelativeKey |
-            kWindowShiftKey | kBlockedImageKey,
+            kWindowShiftKey | kBlockedImageKey | kFrozenKey,
     .required = kHeadsKey,
     .backward_reads_result = true,
     .autocast = AutocastTo::kNarrow,

@@ -159,7 +159,7 @@ TensorId BackThroughSoftmax(StepWriter& b, TensorId inner) {
   const TensorId raw = InnerGradient(b, b.Narrows() ? "wide_scores" : "scores");
   b.Emit(ScoresOp(b, OpKind::kSoftmax, Pass::kBackward, {b.Inner(ProbabilitiesInner(b)), inner}, {raw},
                   "backward_softmax"));
-  if (GridOf(b.attributes()).HasTable()) {
+  if (GridOf(b.attributes()).HasTable() && b.Trains(0)) {
     b.Emit(ScoreBiasOp(b, Pass::kBackwardBias, ScoresShape(b), {raw}, {b.ParameterGradient(0)}));
   }
   if (!b.Narrows()) return raw;

@@ -43,6 +43,7 @@ void Backward(StepWriter& b) {
 const LayerKind kBatchNormLayer{
     .name = "batch_norm",
     .description = "batch normalisation per channel, with scale and shift",
+    .keys = kFrozenKey,
     .infer = SameShape,
     .parameters = Parameters,
     .forward = Forward,

@@ -25,7 +25,8 @@ void Backward(StepWriter& b) { EmitWeightedBackward(b, OpKind::kConvolution); }
 const LayerKind kConvolutionLayer{
     .name = "convolution",
     .description = "2-D or 3-D convolution, optionally grouped and with bias",
-    .keys = kOutKey | kWindowKey | kStrideKey | kDilationKey | kPadKey | kPadAfterKey | kGroupsKey | kBiasKey,
+    .keys =
+        kOutKey | kWindowKey | kStrideKey | kDilationKey | kPadKey | kPadAfterKey | kGroupsKey | kBiasKey | kFrozenKey,
     .required = kOutKey | kWindowKey,
     .autocast = AutocastTo::kNarrow,
     .shares_weight = true,

@@ -42,7 +42,7 @@ void Backward(StepWriter& b) {
 const LayerKind kEmbeddingLayer{
     .name = "embedding",
     .description = "features of tokens, from a table with a row for each number of the vocabulary",
-    .keys = kOutKey | kVocabularyKey | kRowKey,
+    .keys = kOutKey | kVocabularyKey | kRowKey | kFrozenKey,
     .required = kOutKey | kVocabularyKey,
     .shares_weight = true,
     .reads_tokens = true,

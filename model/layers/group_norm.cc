@@ -76,7 +76,7 @@ void BackwardInstance(StepWriter& b) { EmitBackward(b, b.layer().shape.c, b.opti
 const LayerKind kGroupNormLayer{
     .name = "group_norm",
     .description = "normalisation of each sample by groups of channels",
-    .keys = kNormGroupsKey | kAffineKey,
+    .keys = kNormGroupsKey | kAffineKey | kFrozenKey,
     .autocast = AutocastTo::kWide,
     .infer = InferGroups,
     .parameters = Parameters,
@@ -87,7 +87,7 @@ const LayerKind kGroupNormLayer{
 const LayerKind kInstanceNormLayer{
     .name = "instance_norm",
     .description = "normalisation of each channel of each sample",
-    .keys = kAffineKey,
+    .keys = kAffineKey | kFrozenKey,
     .infer = SameShape,
     .parameters = Parameters,
     .forward = ForwardInstance,

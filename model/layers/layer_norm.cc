@@ -70,7 +70,7 @@ void Backward(StepWriter& b) {
 const LayerKind kLayerNormLayer{
     .name = "layer_norm",
     .description = "normalisation over the channels of each position",
-    .keys = kAffineKey,
+    .keys = kAffineKey | kFrozenKey,
     .autocast = AutocastTo::kWide,
     .infer = SameShape,
     .parameters = ScaleAndShift,
@@ -81,7 +81,7 @@ const LayerKind kLayerNormLayer{
 const LayerKind kRmsNormLayer{
     .name = "rms_norm",
     .description = "division of each position's channels by their root mean square, without mean and shift",
-    .keys = kAffineKey,
+    .keys = kAffineKey | kFrozenKey,
     .autocast = AutocastTo::kWide,
     .infer = SameShape,
     .parameters = ScaleOf,

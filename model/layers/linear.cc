@@ -26,7 +26,7 @@ void Backward(StepWriter& b) { EmitWeightedBackward(b, OpKind::kLinear); }
 const LayerKind kLinearLayer{
     .name = "linear",
     .description = "fully connected layer, optionally with bias",
-    .keys = kOutKey | kBiasKey | kPointwiseKey | kFirstKey | kTiedKey,
+    .keys = kOutKey | kBiasKey | kPointwiseKey | kFirstKey | kTiedKey | kFrozenKey,
     .required = kOutKey,
     .autocast = AutocastTo::kNarrow,
     .shares_weight = true,

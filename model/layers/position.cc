@@ -30,7 +30,7 @@ void ForwardPosition(StepWriter& b) {
 }
 
 void BackwardPosition(StepWriter& b) {
-  b.Emit(PositionOp(b, Pass::kBackwardBias, {b.OutputGradient()}, {b.ParameterGradient(0)}));
+  if (b.Trains(0)) b.Emit(PositionOp(b, Pass::kBackwardBias, {b.OutputGradient()}, {b.ParameterGradient(0)}));
   if (b.WantsGradient()) b.ShareGradient(0);
 }
 
@@ -48,7 +48,9 @@ void ForwardClassToken(StepWriter& b) {
 }
 
 void BackwardClassToken(StepWriter& b) {
-  b.Emit(b.NewOp(OpKind::kClassToken, Pass::kBackwardBias, {b.OutputGradient()}, {b.ParameterGradient(0)}));
+  if (b.Trains(0)) {
+    b.Emit(b.NewOp(OpKind::kClassToken, Pass::kBackwardBias, {b.OutputGradient()}, {b.ParameterGradient(0)}));
+  }
   if (b.WantsGradient()) {
     b.EmitInputGradient(0, b.NewOp(OpKind::kClassToken, Pass::kBackwardData, {b.OutputGradient()}, {}));
   }
@@ -79,7 +81,7 @@ void BackwardRope(StepWriter& b) { b.EmitInputGradient(0, RopeOp(b, Pass::kBackw
 const LayerKind kPositionLayer{
     .name = "position",
     .description = "adds a learned vector to each position",
-    .keys = kPositionsKey,
+    .keys = kPositionsKey | kFrozenKey,
     .autocast = AutocastTo::kWide,
     .infer = InferPosition,
     .parameters = PositionParameters,
@@ -90,6 +92,7 @@ const LayerKind kPositionLayer{
 const LayerKind kClassTokenLayer{
     .name = "class_token",
     .description = "puts a learned token in front of the others",
+    .keys = kFrozenKey,
     .autocast = AutocastTo::kWide,
     .infer = InferClassToken,
     .parameters = ClassTokenParameters,

@@ -22,6 +22,7 @@ void Backward(StepWriter& b) {
   if (b.WantsGradient()) {
     b.EmitInputGradient(0, b.NewOp(OpKind::kPrelu, Pass::kBackward, {b.Input(), b.Parameter(0), gradient}, {}));
   }
+  if (!b.Trains(0)) return;
   b.Emit(b.NewOp(OpKind::kPrelu, Pass::kBackwardBias, {b.Input(), gradient}, {b.ParameterGradient(0)}));
 }
 
@@ -30,6 +31,7 @@ void Backward(StepWriter& b) {
 const LayerKind kPreluLayer{
     .name = "prelu",
     .description = "rectified linear unit with a trained slope per channel below zero",
+    .keys = kFrozenKey,
     .autocast = AutocastTo::kNarrow,
     .infer = SameShape,
     .parameters = Parameters,

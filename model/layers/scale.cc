@@ -22,6 +22,7 @@ void Backward(StepWriter& b) {
   if (b.WantsGradient()) {
     b.EmitInputGradient(0, b.NewOp(OpKind::kScale, Pass::kBackward, {b.Parameter(0), gradient}, {}));
   }
+  if (!b.Trains(0)) return;
   b.Emit(b.NewOp(OpKind::kScale, Pass::kBackwardBias, {b.Input(), gradient}, {b.ParameterGradient(0)}));
 }
 
@@ -30,6 +31,7 @@ void Backward(StepWriter& b) {
 const LayerKind kScaleLayer{
     .name = "scale",
     .description = "a trained factor per channel",
+    .keys = kFrozenKey,
     .autocast = AutocastTo::kWide,
     .converts = true,
     .infer = SameShape,

@@ -21,8 +21,8 @@ std::vector<ParameterShape> WeightAndBias(const LayerAttributes& attributes, con
 
 void EmitWeighted(StepWriter& b, OpKind kind);
 
-// Saves the layer's input. Two orders are in use: bias, filter, data (Caffe), where the input can go before the
-// gradient of it exists; and data, filter, bias (Chainer, PyTorch): StepOptions::data_first.
+// Saves the layer's input, unless it is frozen. Two orders are in use: bias, filter, data (Caffe), where the input can
+// go before the gradient of it exists; and data, filter, bias (Chainer, PyTorch): StepOptions::data_first.
 void EmitWeightedBackward(StepWriter& b, OpKind kind);
 
 // Fills `problem` if the groups of a convolution do not divide its channels.

@@ -49,7 +49,7 @@ void Backward(StepWriter& b) { EmitWeightedBackward(b, OpKind::kTransposedConvol
 const LayerKind kTransposedConvolutionLayer{
     .name = "transposed_convolution",
     .description = "2-D or 3-D transposed convolution (up-convolution), optionally grouped and with bias",
-    .keys = kOutKey | kWindowKey | kStrideKey | kPadKey | kOutputPadKey | kGroupsKey | kBiasKey,
+    .keys = kOutKey | kWindowKey | kStrideKey | kPadKey | kOutputPadKey | kGroupsKey | kBiasKey | kFrozenKey,
     .required = kOutKey | kWindowKey,
     .autocast = AutocastTo::kNarrow,
     .shares_weight = true,

@@ -21,7 +21,7 @@ void EmitBias(StepWriter& b) {
 }
 
 void EmitBiasGradient(StepWriter& b) {
-  if (!b.attributes().bias) return;
+  if (!b.attributes().bias || !b.Trains(1)) return;
   b.Emit(BiasOp(b, Pass::kBackwardBias, {b.OutputGradient()}, b.ParameterGradient(1), ""));
 }
 
@@ -67,7 +67,10 @@ void EmitWeightedBackward(StepWriter& b, OpKind kind) {
   };
   const auto data = [&] {
     if (!b.WantsGradient()) return;
-    b.EmitInputGradient(0, WeightedOp(b, kind, Pass::kBackwardData, Operands(kind, b.Parameter(0), gradient), {}));
+    std::vector<TensorId> reads = Operands(kind, b.Parameter(0), gradient);
+    const bool keeps_input = !b.Trains(0) && b.options().saved->frozen_convolution_input;
+    if (keeps_input && kind != OpKind::kLinear) reads.push_back(b.Input());
+    b.EmitInputGradient(0, WeightedOp(b, kind, Pass::kBackwardData, std::move(reads), {}));
   };
   if (b.options().data_first) {
     data();

@@ -94,6 +94,7 @@ void ReadStep(MapReader& r, const std::string& key, bool, LayerAttributes& a) {
 void ReadAt(MapReader& r, const std::string& key, bool, LayerAttributes& a) {
   a.at_start = r.ChoiceOr(key, {"centre", "start"}, a.at_start ? 1 : 0) == 1;
 }
+void ReadFrozen(MapReader& r, const std::string& key, bool, LayerAttributes& a) { a.frozen = r.BoolOr(key, a.frozen); }
 // Of each axis once; a depth that is not named stays where it is.
 void ReadOrder(MapReader& r, const std::string& key, bool, LayerAttributes& a) {
   if (r.Required(key) == nullptr) return;
@@ -183,7 +184,10 @@ const std::vector<AttributeReader>& Scalars() {
       {{"at", OneOf({"centre", "start"}), "centre", "what of the image stays"}, kAtKey, ReadAt},
       {{"order", "a list of axes", "required", "the input's axes in the result's order: channels, height, width"},
        kOrderKey,
-       ReadOrder}};
+       ReadOrder},
+      {{"frozen", kTrueOrFalse, "false", "its parameters have no gradient and are not updated"},
+       kFrozenKey,
+       ReadFrozen}};
   return kTable;
 }
 

@@ -22,6 +22,7 @@ class Checker {
     if (!Order()) return std::move(problems_);
     if (!InputIsRead()) problems_.push_back({"no layer reads the network's input: expected `from: input` of one", {}});
     InferAll();
+    if (problems_.empty()) CheckTrains();
     return std::move(problems_);
   }
 
@@ -176,10 +177,24 @@ class Checker {
     if (of_owner.empty() || owner.tied != kNotTied || !owner.kind->shares_weight) {
       return "layer '" + owner.name + "' has no weight of its own to share (kind " + owner.kind->name + ")";
     }
+    if (layer.attributes.frozen && !owner.attributes.frozen) {
+      return "is frozen, and its weight is that of layer '" + owner.name + "', which is not: freeze both";
+    }
     const Shape there = of_owner.front().shape;
     const Shape wanted = layer.kind->parameters(layer.attributes, network_->InputShape(layer, 0)).front().shape;
     if (wanted == there) return "";
     return "needs a weight of " + ShapeText(wanted) + ", and that of layer '" + owner.name + "' is " + ShapeText(there);
+  }
+
+  // Without frozen layers a network without parameters is as its author wanted it.
+  void CheckTrains() {
+    const Layer* frozen = nullptr;
+    for (const Layer& layer : network_->layers) {
+      if (LayerParameters(*network_, layer).empty()) continue;
+      if (!layer.attributes.frozen) return;
+      frozen = &layer;
+    }
+    if (frozen != nullptr) Complain(*frozen, "is frozen as all others with parameters are: a step would train nothing");
   }
 
   bool CheckSizes(const Layer& layer) {

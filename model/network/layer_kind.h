@@ -63,7 +63,8 @@ enum AttributeKey : std::uint64_t {
   kBlockedImageKey = std::uint64_t{1} << 57,
   kReshapedKey = std::uint64_t{1} << 58,
   kInputImageKey = std::uint64_t{1} << 59,
-  kWindowShiftKey = std::uint64_t{1} << 60,
+  kFrozenKey = std::uint64_t{1} << 60,
+  kWindowShiftKey = std::uint64_t{1} << 61,
 };
 
 // Trainable, fp32. A vector of one value per channel is {1, channels}, a convolution's weight {out, in / groups, window}.

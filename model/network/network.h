@@ -58,6 +58,7 @@ struct LayerAttributes {
   std::int64_t begin = 0, end = 0, step = 1;      // slice; end 0: the axis's
   std::array<std::size_t, 4> order{0, 1, 2, 3};   // permute: the input's axes, of SamplePlace
   bool at_start = false;                          // crop: the image's first places; false: the centre
+  bool frozen = false;                            // those with parameters: a step leaves them as they are
   std::int64_t PadAfter(std::size_t axis) const { return pad_after[axis] < 0 ? pad[axis] : pad_after[axis]; }
 };
 

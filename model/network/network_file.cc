@@ -7,6 +7,7 @@
 
 #include "hw/text/file_kind.h"
 #include "hw/text/lists.h"
+#include "model/network/frozen_layers.h"
 #include "model/network/layer_kind.h"
 #include "model/network/network.h"
 #include "model/network/network_keys.h"
@@ -36,9 +37,11 @@ class NetworkReader {
     if (optimizer >= 0) network_.optimizer = &OptimizerTable()[static_cast<std::size_t>(optimizer)];
     const int precision = reader.ChoiceOr("precision", NamesOf(PrecisionTable()), -1);
     network_.clips_gradients = reader.BoolOr("clip_gradients", false);
+    const bool freezes = !reader.StringsOrNone("frozen").empty();
     const Node* layers = reader.Required("layers");
     reader.Finish();
     if (layers != nullptr && CheckList(*layers)) ReadLayers(*layers);
+    if (freezes) FreezeLayers(*node.Find("frozen"), *diagnostics_, network_);
     // Shapes of a network that was misread would only give follow-up complaints.
     if (sound_ && diagnostics_->empty()) {
       for (const NetworkProblem& problem : OrderAndInferShapes(network_)) {

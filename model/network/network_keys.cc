@@ -56,6 +56,8 @@ const KeyTable& NetworkKeys() {
                  {"precision", OneOf(NamesOf(PrecisionTable())), "single precision",
                   "types of tensors, and arithmetic of products"},
                  {"clip_gradients", kTrueOrFalse, "false", "scales the gradients down by the norm of all"},
+                 {"frozen", "a list of names", "none",
+                  "layers whose parameters are not trained; `*` stands for any letters: `[stem, stage1*]`"},
                  {"layers",
                   "a list of maps",
                   "required",

@@ -20,12 +20,15 @@ struct SavedTensors {
   bool wide_mask = false;              // dropout: the mask in the type of what it multiplies; false: a byte
   bool repeated_scale = false;         // instance norm: its scale repeated for each sample
   bool labels = false;                 // the loss: int64 labels
-  bool fused_attention = true;         // false: attention is written out, whatever its layer says
+  // A convolution that is frozen: its input, which its weight's gradient alone would read.
+  bool frozen_convolution_input = false;
+  bool fused_attention = true;  // false: attention is written out, whatever its layer says
   constexpr DataType MaskType(DataType factor) const { return wide_mask ? factor : DataType::kBool; }
 };
 
 // 1.13 on a processor draws dropout's mask in the input's type, 16 bits too (the saved factor of MulBackward0). Its global average pooling is a pooling, which saves its
-// input; that of 2.x is a mean, which saves nothing.
+// input; that of 2.x is a mean, which saves nothing. One formula gives all gradients of a convolution and saves what any
+// of them reads; a linear layer has a formula for each.
 inline constexpr std::array<SavedTensors, 3> kSavedTensors{{
     {.name = "what arithmetic needs"},
     {.name = "torch-1.13",
@@ -35,8 +38,14 @@ inline constexpr std::array<SavedTensors, 3> kSavedTensors{{
      .wide_mask = true,
      .repeated_scale = true,
      .labels = true,
+     .frozen_convolution_input = true,
      .fused_attention = false},
-    {.name = "torch-2", .pool_indices = true, .pooled_input = true, .repeated_scale = true, .labels = true},
+    {.name = "torch-2",
+     .pool_indices = true,
+     .pooled_input = true,
+     .repeated_scale = true,
+     .labels = true,
+     .frozen_convolution_input = true},
 }};
 inline constexpr const SavedTensors& kSavedByArithmetic = kSavedTensors[0];
 inline constexpr const SavedTensors& kSavedByTorch113 = kSavedTensors[1];

@@ -7,6 +7,7 @@
 // parameters stand beside all gradients. The scaler's wait of the host is left out.
 #include <utility>
 
+#include "hw/text/document.h"
 #include "model/network/precision.h"
 #include "model/unroll/step_writer.h"
 
@@ -18,6 +19,15 @@ void Append(const std::vector<TensorId>& more, std::vector<TensorId>& all) {
 }
 
 }  // namespace
+
+void StepWriter::RefuseUpdatesTooEarly() const {
+  const bool unscales = network_->precision != nullptr && network_->precision->scales_loss;
+  if (options_->inference || !options_->update_at_once || (!network_->clips_gradients && !unscales)) return;
+  throw UserError(network_->name + ": " + (network_->clips_gradients ? "clipping" : "a scaled loss") +
+                  " looks at all gradients before the first update, and these step options update each parameter once" +
+                  " its gradient is there; take other options, or leave " +
+                  (network_->clips_gradients ? "`clip_gradients` out" : "the precision's scale out"));
+}
 
 StepWriter::Trained StepWriter::TrainedIn(std::size_t first, std::size_t last) const {
   Trained trained;

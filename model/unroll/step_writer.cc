@@ -42,11 +42,18 @@ OpShape UsualShape(const Network& network, const Layer& layer) {
 StepWriter::StepWriter(const Network& network, const StepOptions& options) : network_(&network), options_(&options) {}
 
 TrainingStep StepWriter::Build() {
+  RefuseUpdatesTooEarly();
   Prepare();
   Forward();
   if (!options_->inference) Backward();
   Classify();
   return std::move(step_);
+}
+
+bool StepWriter::TrainsAny() const {
+  const bool tied = layer().tied != kNotTied;
+  const bool own = !LayerParameters(*network_, layer()).empty() && !attributes().frozen;
+  return own || (tied && Trains(0));
 }
 
 void StepWriter::Prepare() {
@@ -71,7 +78,7 @@ void StepWriter::Prepare() {
   values_[0] = NewTensor("input", network_->input, TensorClass::kInput, input_type);
   for (current_ = 0; current_ < layers; ++current_) {
     step_.layer_names.push_back(layer().name);
-    bool wants = !LayerParameters(*network_, layer()).empty() || layer().tied != kNotTied;
+    bool wants = TrainsAny();
     for (std::size_t k = 0; k < inputs(); ++k) {
       if (k >= layer().kind->data_inputs) continue;
       wants = wants || WantsGradient(k);
@@ -133,7 +140,7 @@ void StepWriter::MakeParameters() {
     parameters_[current_].push_back(NewTensor(name, p.shape, TensorClass::kParameter));
     parameter_gradients_[current_].push_back(kNoTensor);
     std::vector<TensorId>& states = states_[current_].emplace_back();
-    if (options_->inference) continue;
+    if (options_->inference || attributes().frozen) continue;
     for (const OptimizerState& state : StatesOf(UsedOptimizer(), network_->type)) {
       states.push_back(NewTensor(name + ":" + state.name, p.shape, TensorClass::kOptimizerState, state.type));
     }
@@ -141,6 +148,10 @@ void StepWriter::MakeParameters() {
 }
 
 TensorId StepWriter::ParameterGradient(std::size_t k) {
+  if (!Trains(k)) {
+    const Tensor parameter = step_.tensors[static_cast<std::size_t>(parameters_[current_][k])];
+    return NewTensor(parameter.name + ":gradient_unused", parameter.shape, TensorClass::kParameterCopy);
+  }
   return NarrowsParameters() ? NarrowGradient(k) : OwnGradient(k);
 }
 
@@ -238,6 +249,7 @@ void StepWriter::EmitOwnGradient(std::size_t k, Op op) {
 }
 
 void StepWriter::EmitParameterGradient(std::size_t k, Op op) {
+  if (!Trains(k)) return;
   if (!NarrowsParameters()) return EmitOwnGradient(k, std::move(op));
   op.writes.insert(op.writes.begin(), NarrowGradient(k));
   Emit(std::move(op));

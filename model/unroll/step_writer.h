@@ -53,7 +53,10 @@ class StepWriter {
   TensorId Parameter(std::size_t k) const {
     return NarrowsParameters() ? parameter_copies_[current_][k] : parameters_[current_][k];
   }
-  // Made at the first call, in the type of Parameter(k); EmitParameterGradient where it may be shared.
+  // Its layer is not frozen.
+  bool Trains(std::size_t k) const { return !network_->layers[OwnerOf(k)].attributes.frozen; }
+  // Made at the first call, in the type of Parameter(k); EmitParameterGradient where it may be shared. Of a frozen
+  // parameter, for an op that writes it beside other results, a tensor that nobody reads.
   TensorId ParameterGradient(std::size_t k);
   // A small result kept for backward, of a type of its own; the k-th one made by the layer.
   void NewAuxiliary(const char* name, const Shape& shape, DataType type);
@@ -78,8 +81,9 @@ class StepWriter {
   TensorId OutputGradient() const;
   TensorId NewInnerGradient(const std::string& name, const Shape& shape, DataType type);
   // Emits `op`, whose result is the gradient of parameter k, or a further part of it where the parameter is shared.
+  // Nothing of a frozen one.
   void EmitParameterGradient(std::size_t k, Op op);
-  // Input k or anything before it has parameters. Nothing is computed for inputs without.
+  // Input k or anything before it has parameters that are trained. Nothing is computed for inputs without.
   bool WantsGradient(std::size_t k = 0) const { return wants_[InputValue(k)]; }
   bool HasGradient(std::size_t k) const { return slots_[InputValue(k)] != kNoTensor; }
   // Fills the slot of input k, REQUIRES: it is empty.
@@ -103,6 +107,7 @@ class StepWriter {
   TensorId NewGradient(std::size_t value);
   DataType TypeOfValue(std::size_t value) const;
   bool NarrowsParameters() const;
+  bool TrainsAny() const;                  // of the layer's parameters, one that is another layer's among them
   TensorId OwnGradient(std::size_t k);     // in the parameter's type
   TensorId NarrowGradient(std::size_t k);  // in the layer's
   void EmitOwnGradient(std::size_t k, Op op);
@@ -136,6 +141,7 @@ class StepWriter {
   void EmitUpdate(std::size_t k);
   void EmitListUpdates(std::size_t first, std::size_t last);
   void EmitOnGradients();
+  void RefuseUpdatesTooEarly() const;  // UserError
   void Classify();
 
   const Network* network_;

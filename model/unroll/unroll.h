@@ -28,9 +28,11 @@ struct StepOptions {
   // the saved input can go before its gradient exists.
   bool data_first = false;
   const SavedTensors* saved = &kSavedByArithmetic;  // what backward saves
-  bool update_at_once = false;                      // a parameter is updated right after its gradient is complete
-  const Optimizer* optimizer = &kSgdMomentum;       // of networks that name none
-  Bytes workspace_limit = kFrameworkWorkspace;      // most scratch that the framework grants one convolution
+  // A parameter is updated right after its gradient is complete. Refused where all gradients are needed first: clipping,
+  // a scaled loss.
+  bool update_at_once = false;
+  const Optimizer* optimizer = &kSgdMomentum;   // of networks that name none
+  Bytes workspace_limit = kFrameworkWorkspace;  // most scratch that the framework grants one convolution
   bool inference = false;
   // A convolution with a tensor beyond the library's indices is divided along the batch (model/cost/library_limits.h).
   // False: the library refuses it.
@@ -47,7 +49,7 @@ struct StepOptions {
 const std::vector<StepOptions>& StepOptionTable();              // "plain", "chainer", "torch", ...
 const StepOptions& StepOptionsByName(const std::string& name);  // UserError with the nearest name
 
-// REQUIRES: InferShapes(network) succeeded.
+// REQUIRES: InferShapes(network) succeeded. UserError: options that cannot train it (update_at_once).
 TrainingStep BuildTrainingStep(const Network& network, const StepOptions& options = {});
 
 }  // namespace spillway

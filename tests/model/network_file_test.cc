@@ -169,7 +169,7 @@ TEST_CASE("keys that belong to other kinds are unknown") {
                               "  - {name: b, kind: linear, out: 3, groups: 2}\n")) ==
         Lines{"net.yaml:4:27: error: unknown key 'window' in layer 'a' (one of name, kind, from" + kOthers,
               "net.yaml:5:37: error: unknown key 'groups' in layer 'b' (one of name, kind, from, out, bias, pointwise, "
-              "first, tied" +
+              "first, tied, frozen" +
                   kOthers});
 }
 
@@ -178,11 +178,11 @@ TEST_CASE("a key that no layer of the kind has: all that it has are listed, and 
     const Lines lines =
         Complaints(WithLayers(fmt::format("  - {{name: a, kind: convolution, out: 3, window: 3, {}}}\n", key)));
     REQUIRE(lines.size() == 1);
-    CHECK_THAT(
-        lines[0],
-        Catch::Contains("in layer 'a'") &&
-            Catch::EndsWith("(one of name, kind, from, window, stride, dilation, pad, pad_after, out, groups, bias" +
-                            kOthers));
+    CHECK_THAT(lines[0],
+               Catch::Contains("in layer 'a'") &&
+                   Catch::EndsWith(
+                       "(one of name, kind, from, window, stride, dilation, pad, pad_after, out, groups, bias, frozen" +
+                       kOthers));
   }
 }
 

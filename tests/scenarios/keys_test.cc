@@ -145,9 +145,10 @@ input: {channels: 4, image: 16}
 optimizer: adamw
 precision: tf32
 clip_gradients: true
+frozen: [k]
 layers:
-  - {name: a, kind: convolution, from: input, out: 8, window: 3, stride: 1, pad: 1, groups: 2, bias: true}
-  - {name: b, kind: batch_norm}
+  - {name: a, kind: convolution, from: input, out: 8, window: 3, stride: 1, pad: 1, groups: 2, bias: true, frozen: false}
+  - {name: b, kind: batch_norm, frozen: false}
   - {name: c, kind: relu}
   - {name: d, kind: max_pool, window: 3, stride: 2, pad: 1, ceil: true}
   - {name: e, kind: average_pool, window: 2, stride: 1, pad: 0, ceil: false}
@@ -156,7 +157,7 @@ layers:
   - {name: h, kind: concat, from: [f, g]}
   - {name: i, kind: add, from: [h, h]}
   - {name: j, kind: average_pool, global: true}
-  - {name: k, kind: linear, out: 10, bias: false}
+  - {name: k, kind: linear, out: 10, bias: false, frozen: true}
   - {name: l, kind: softmax_loss}
 )";
 
@@ -164,15 +165,17 @@ constexpr const char* kImages = R"(name: n
 input: {channels: 4, image: 16}
 layers:
   - {name: a, kind: convolution, out: 8, window: 3, pad: 1, pad_after: 1, dilation: 1}
-  - {name: b, kind: transposed_convolution, out: 6, window: 3, stride: 2, pad: 1, output_pad: 1, groups: 2, bias: true}
+  - {name: b, kind: transposed_convolution, out: 6, window: 3, stride: 2, pad: 1, output_pad: 1, groups: 2, bias: true, frozen: true}
   - {name: c, kind: resize, scale: 2, method: linear}
   - {name: d, kind: resize, image: 20}
   - {name: e, kind: crop, image: [8, 8]}
-  - {name: f, kind: instance_norm, affine: true}
-  - {name: g, kind: group_norm, groups: 2, affine: false}
-  - {name: h, kind: layer_norm, affine: true}
-  - {name: i, kind: rms_norm, affine: true}
+  - {name: f, kind: instance_norm, affine: true, frozen: true}
+  - {name: g, kind: group_norm, groups: 2, affine: false, frozen: false}
+  - {name: h, kind: layer_norm, affine: true, frozen: true}
+  - {name: i, kind: rms_norm, affine: true, frozen: true}
   - {name: j, kind: leaky_relu, slope: 0.2}
+  - {name: n, kind: prelu, frozen: true}
+  - {name: o, kind: scale, frozen: true}
   - {name: k, kind: depth_drop, rate: 0.1}
   - {name: l, kind: softmax_loss, weight: 0.5}
 )";
@@ -180,8 +183,8 @@ layers:
 constexpr const char* kTexts = R"(name: n
 input: {tokens: 8, rows: 2}
 layers:
-  - {name: a, kind: embedding, vocabulary: 50, out: 16, row: 1}
-  - {name: b, kind: position, positions: 8}
+  - {name: a, kind: embedding, vocabulary: 50, out: 16, row: 1, frozen: true}
+  - {name: b, kind: position, positions: 8, frozen: true}
   - {name: c, kind: linear, pointwise: true, out: 32}
   - {name: q, kind: linear, from: b, pointwise: true, out: 16}
   - {name: k, kind: linear, from: b, pointwise: true, out: 8}
@@ -191,7 +194,8 @@ layers:
   - {name: e, kind: softmax, over: channels}
   - {name: f, kind: linear, pointwise: true, out: 50, tied: a}
   - {name: l, kind: softmax_loss}
-  - {name: g, kind: linear, from: c, first: true, out: 3}
+  - {name: t, kind: class_token, from: c, frozen: true}
+  - {name: g, kind: linear, first: true, out: 3}
   - {name: m, kind: softmax_loss}
 )";
 
@@ -209,7 +213,7 @@ layers:
   - {name: i, kind: pixel_shuffle, scale: 2}
   - {name: w, kind: windows, window: 4}
   - {name: q, kind: linear, pointwise: true, out: 24}
-  - {name: s, kind: attention, heads: 2, window: 4, relative: 4, shift: 2, image: 16}
+  - {name: s, kind: attention, heads: 2, window: 4, relative: 4, shift: 2, image: 16, frozen: true}
   - {name: m, kind: merge_windows, window: 4, from: [s, i]}
   - {name: t, kind: input, out: 8, image: 1}
   - {name: p, kind: add, from: [m, t]}
