@@ -59,7 +59,7 @@ struct OpShape {
   // Forward inputs of add and concat. Update: tensors it touches (parameter, gradient, optimizer states), in units of the
   // parameter's size. Batch norm: 0 where the statistics are given (inference). Attention: AttentionOperands (heads.h).
   // LRN: window[0] is the number of channels
-  // summed over.
+  // summed over. Loss: 2 where backward makes the gradient of the log-probabilities besides.
   std::int64_t operands = 1;
   std::int64_t recorded = 0;  // of a recorded op, which has no shape: 1 + its row of the recording's times
   std::array<std::int64_t, 3> PadBegin() const { return {pad[0].begin, pad[1].begin, pad[2].begin}; }

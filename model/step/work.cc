@@ -103,6 +103,10 @@ void AddOwnWork(const Launch& launch, double element, Work& work) {
   if (launch.kind == OpKind::kClassToken && launch.pass == Pass::kBackwardBias) {
     work.bytes = element * static_cast<double>(s.out.n * s.out.c + s.out.c);
   }
+  // The gradient of the log-probabilities is written first (model/layers/softmax_loss.cc).
+  if (launch.kind == OpKind::kSoftmaxLoss && launch.pass == Pass::kBackward) {
+    work.bytes += element * static_cast<double>(s.operands - 1) * Elements(s.in);
+  }
 }
 
 }  // namespace

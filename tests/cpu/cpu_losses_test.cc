@@ -204,6 +204,24 @@ TEST_CASE("networks of each loss train under random plans as in core") {
   }
 }
 
+// The mean's share of each label, its weight 0.5 in it: minus that sum up to 0.5 over classes and places.
+TEST_CASE("the gradient of the log-probabilities is written, and the scores' is the same without") {
+  for (const double smoothing : {0.0, 0.1}) {
+    StepRunner with(DiceAndCrossEntropy(false, smoothing), StepOptionsByName("torch-2"));
+    StepRunner without(DiceAndCrossEntropy(false, smoothing), StepOptionsByName("torch"));
+    for (StepRunner* run : {&with, &without}) run->Forward(), run->Backward();
+    double sum = 0;
+    for (const float each : with.Data(with.Find("entropy:log_probabilities:gradient"))) {
+      CHECK((smoothing > 0 ? each < 0 : each <= 0));
+      sum += each;
+    }
+    CHECK(sum == Approx(-0.5).epsilon(1e-5));
+    const auto expected = without.Data(without.Find("head:weight:gradient"));
+    const auto got = with.Data(with.Find("head:weight:gradient"));
+    CHECK(std::equal(got.begin(), got.end(), expected.begin(), expected.end()));
+  }
+}
+
 // Seen in PyTorch 2.15 and MONAI 1.6. Left out are numbers: Dice's sums, two of each sample and class, and the weights' sum.
 TEST_CASE("what losses save") {
   const Bytes map = 6 * 4 * 8 * 8 * 4, image = 6 * 3 * 8 * 8 * 4;

@@ -193,6 +193,24 @@ TEST_CASE("batch norm normalises by the statistics given in inference") {
   fake.calls->Destroy(stream);
 }
 
+// Two samples, half the loss each: half of the probabilities, less half at the label.
+TEST_CASE("backward of the loss writes the gradient of the log-probabilities where the call has a place for it") {
+  const PluginOverFake fake;
+  CudaStream* const stream = fake.calls->MakeStream(false);
+  const Shape shape{.n = 2, .c = 2};
+  DeviceBuffer probabilities(*fake.calls, 16), labels(*fake.calls, 16), scores(*fake.calls, 16), logs(*fake.calls, 16);
+  probabilities.Put(Values{0.25f, 0.75f, 0.5f, 0.5f}.data(), stream);
+  labels.Put(Values{0, 1, 1, 0}.data(), stream);
+  for (DeviceBuffer* written : {&scores, &logs}) written->Put(Values(4, 7).data(), stream);
+  void* const reads[] = {probabilities.data()};
+  void* const writes[] = {scores.data(), logs.data()};
+  const OpCall call = Call(OpKind::kSoftmaxLoss, Pass::kBackward, {.in = shape, .out = shape, .operands = 2});
+  fake.calls->Prepare(call)->Run(stream, {.reads = reads, .writes = writes, .labels = labels.data()});
+  CHECK(scores.Get<float>(stream) == Values{0.125f, -0.125f, -0.25f, 0.25f});
+  CHECK(logs.Get<float>(stream) == Values{0, -0.5f, -0.5f, 0});
+  fake.calls->Destroy(stream);
+}
+
 TEST_CASE("an update, with momentum and without") {
   const PluginOverFake fake;
   CudaStream* const stream = fake.calls->MakeStream(false);

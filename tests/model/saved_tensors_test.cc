@@ -5,6 +5,7 @@
 #include <catch2/catch.hpp>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "model/network/precision.h"
 #include "model/unroll/unroll.h"
@@ -86,6 +87,38 @@ TEST_CASE("dropout's mask, instance norm's vectors, the loss's labels") {
   CHECK(SavedAround("rms_norm", {}, "torch-2").count("layer:mean") == 0);
   CHECK(SavedAround("relu", {}, "torch-2").at("loss:labels") == 2 * 8);
   CHECK(SavedAround("relu", {}, "torch").count("loss:labels") == 0);
+}
+
+// Dispatch of F.cross_entropy in 1.13 and 2.15: nll_loss_backward makes a tensor that _log_softmax_backward_data reads, in the
+// type of the log-probabilities: fp32 under autocast, bf16 of a network in bf16.
+TEST_CASE("backward of PyTorch's cross-entropy makes the gradient of the log-probabilities beside the scores'") {
+  const auto written = [](const char* options, const char* precision, double smoothing) {
+    NetworkBuilder b("scores", kImage);
+    LayerAttributes loss;
+    loss.smoothing = smoothing;
+    b.Add("loss", "softmax_loss", {b.Linear("fc", kNetworkInput, 3)}, loss);
+    Network network = b.Finish();
+    ApplyPrecision(network, PrecisionByName(precision));
+    const TrainingStep step = BuildTrainingStep(network, StepOptionsByName(options));
+    const Op& backward = step.ops[static_cast<std::size_t>(step.first_backward)];
+    REQUIRE(backward.name == "loss:backward");
+    std::vector<Bytes> bytes;
+    for (const TensorId t : backward.writes) bytes.push_back(step.tensors[static_cast<std::size_t>(t)].bytes);
+    for (std::size_t k = 1; k < backward.writes.size(); ++k) {
+      for (const Op& op : step.ops) CHECK(std::count(op.reads.begin(), op.reads.end(), backward.writes[k]) == 0);
+    }
+    return bytes;
+  };
+  for (const double smoothing : {0.0, 0.1}) {
+    for (const char* options : {"plain", "chainer", "torch", "mxnet"}) {
+      CHECK(written(options, "fp32", smoothing) == std::vector<Bytes>{2 * 3 * 4});
+    }
+    for (const char* options : {"torch-1.13", "torch-2"}) {
+      CHECK(written(options, "fp32", smoothing) == std::vector<Bytes>{2 * 3 * 4, 2 * 3 * 4});
+      CHECK(written(options, "amp-bf16", smoothing) == std::vector<Bytes>{2 * 3 * 4, 2 * 3 * 4});
+      CHECK(written(options, "bf16", smoothing) == std::vector<Bytes>{2 * 3 * 2, 2 * 3 * 2});
+    }
+  }
 }
 
 TEST_CASE("leaky ReLU keeps its input, or its result where it works in place") {

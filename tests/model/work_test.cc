@@ -136,6 +136,9 @@ TEST_CASE("passes over memory") {
     INFO(OpKindName(c.kind) << " " << PassName(c.pass));
     CHECK(Count(c.kind, c.pass, Same(kHundred)).bytes == c.bytes);
   }
+  OpShape with_log_gradient = Same(kHundred);
+  with_log_gradient.operands = 2;
+  CHECK(Count(OpKind::kSoftmaxLoss, Pass::kBackward, with_log_gradient).bytes == 3 * 400);
 }
 
 TEST_CASE("pooling counts both sizes") {

@@ -29,7 +29,8 @@ class Forward : public DnnlKernel {
 
 }  // namespace
 
-// Forward reads {input}; backward reads {probabilities}, and the labels from the arguments.
+// Forward reads {input}; backward reads {probabilities}, and the labels from the arguments. It writes {gradient}, and where
+// the step has it the gradient of the log-probabilities.
 KernelPtr MakeSoftmaxLoss(const OpCall& call) {
   const Shape shape = call.launch.shape.in;
   if (call.launch.pass == Pass::kForward) {
@@ -49,10 +50,13 @@ KernelPtr MakeSoftmaxLoss(const OpCall& call) {
     assert(a.labels.size() == static_cast<std::size_t>(shape.n * positions));
     const float* p = Read(a, 0);
     float* dx = Write(a, 0);
+    float* of_log = a.writes.size() > 1 ? Write(a, 1) : nullptr;
     for (std::int64_t i = 0; i < shape.Elements(); ++i) {
       const std::int64_t n = i / (shape.c * positions), c = i / positions % shape.c;
       const std::int32_t label = a.labels[static_cast<std::size_t>(n * positions + i % positions)];
-      const float gradient = (p[i] - (c == label ? right : other)) * share;
+      const float target = c == label ? right : other;
+      if (of_log != nullptr) of_log[i] = -target * share;
+      const float gradient = (p[i] - target) * share;
       dx[i] = accumulate ? dx[i] + gradient : gradient;
     }
   });

@@ -1,5 +1,5 @@
 // Softmax, and the gradient of cross-entropy behind it: (probability - 1 at the label) / labels, as one sum of tensors
-// with one-hot labels.
+// with one-hot labels. Where the step has the gradient of the log-probabilities, it is a pass of its own before.
 #include <algorithm>
 
 #include "calibrate/devices/cuda/plugin/descriptors.h"
@@ -44,6 +44,10 @@ class Backward : public Kernel {
  protected:
   void Launch(const CudaArguments& a) const override {
     if (a.labels == nullptr) Refuse("the gradient of the loss needs labels");
+    if (a.writes.size() > 1) {
+      SPILLWAY_CHECK(cudnnOpTensor(libraries().cudnn(), addition_.get(), &less_, data_.get(), a.labels, &kZero,
+                                   data_.get(), a.labels, &kZero, data_.get(), Write(a, 1)));
+    }
     SPILLWAY_CHECK(cudnnOpTensor(libraries().cudnn(), addition_.get(), &share_, data_.get(), Read(a, 0), &less_,
                                  data_.get(), a.labels, beta_, data_.get(), Write(a, 0)));
   }
