@@ -75,10 +75,8 @@ class ImageSizes {
     bool maps_follow = false;
     for (auto layer = layers.rbegin(); layer != layers.rend(); ++layer) {
       if (!layer->image) continue;
-      if (layer->image->Spatial() > 1)
-        maps_follow = true;
-      else if (maps_follow)
-        layer->image.reset();
+      maps_follow = maps_follow || layer->image->Spatial() > 1;
+      if (maps_follow && layer->image->Spatial() == 1) layer->image.reset();
     }
   }
 
