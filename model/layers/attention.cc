@@ -124,6 +124,7 @@ const LayerKind kAttentionLayer{
     .required = kHeadsKey,
     .backward_reads_result = true,
     .autocast = AutocastTo::kNarrow,
+    .wide_parameters = true,
     .infer = Infer,
     .parameters = WindowParameters,
     .forward = Forward,

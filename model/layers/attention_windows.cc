@@ -68,9 +68,9 @@ Op ScoreBiasOp(const StepWriter& b, Pass pass, const Shape& scores, std::vector<
   Op op = b.NewOp(OpKind::kScoreBias, pass, std::move(reads), std::move(writes),
                   pass == Pass::kForward ? "bias" : "backward_bias");
   op.type = b.WideType();
-  op.shape = {.in = scores, .out = scores};
   op.details.heads = SplitOf(b);
   op.details.windows = GridOf(b.attributes());
+  op.shape = {.in = scores, .out = scores, .window = op.details.windows.relative};
   return op;
 }
 

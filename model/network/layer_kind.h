@@ -74,7 +74,7 @@ struct ParameterShape {
 };
 
 // What autocast does with a layer (model/network/precision.h): computes in what comes in, the widest of several; narrows
-// it and its parameters; widens it.
+// it and its parameters (but LayerKind::wide_parameters); widens it.
 enum class AutocastTo : std::uint8_t { kInput, kNarrow, kWide };
 
 struct LayerKind {
@@ -89,7 +89,8 @@ struct LayerKind {
   bool loss = false;  // no layer reads it; has no output gradient
   AutocastTo autocast = AutocastTo::kInput;
   bool shares_weight = false;  // its op adds to the gradient that another layer gave its first parameter (Layer::tied)
-  bool converts = false;       // its kernels read narrower inputs as they are, and save them so
+  bool wide_parameters = false;  // autocast narrows its results, not its parameters, which are added and not multiplied
+  bool converts = false;         // its kernels read narrower inputs as they are, and save them so
 
   bool reads_tokens = false;  // its input is the network's, of tokens; no other kind takes those
 

@@ -24,6 +24,12 @@ double BytesOf(const std::vector<RecordedOperand>& operands) {
   return bytes;
 }
 
+// What a copy writes; nullptr: not known. copy_ is given the destination first.
+const RecordedOperand* DestinationOf(const AskedCall& call) {
+  if (call.inputs() == 2) return &call.of.inputs.front();
+  return call.of.outputs.empty() ? nullptr : &call.of.outputs.front();
+}
+
 // A copy that moves so many bytes, in and out together.
 Launches CopyOf(const AskedCall& call, double bytes) {
   constexpr double kMost = 8e12;
@@ -96,22 +102,38 @@ Launches FactorsCall(const AskedCall& call) {
 
 // Between a wide and a narrow type the elements are counted in the narrow one.
 Launches CastCall(const AskedCall& call) {
-  // copy_ is given the destination first.
-  const RecordedOperand* from = &call.of.inputs.back();
-  const RecordedOperand* to = call.inputs() == 2 ? &call.of.inputs.front() : nullptr;
-  if (to == nullptr && !call.of.outputs.empty()) to = &call.of.outputs.front();
+  const RecordedOperand* const from = &call.of.inputs.back();
+  const RecordedOperand* const to = DestinationOf(call);
   if (call.inputs() > 2 || to == nullptr || from->type == to->type) return CopyCall(call);
   const auto map = MapOf(*to);
   const auto a = DataTypeByName(from->type), b = DataTypeByName(to->type);
   if (!map || !a || !b) return std::nullopt;
   const bool cast = IsFloat(*a) && IsFloat(*b) && SizeOf(*a) + SizeOf(*b) == 3 * std::min(SizeOf(*a), SizeOf(*b));
-  if (!cast || from->Elements() != to->Elements()) return BytesCall(call);
+  if (!cast || from->Elements() != to->Elements()) return CopiedBytesCall(call);
   Launch launch = MadeLaunch(call, OpKind::kCast, call.EitherPass(), Alike(*map));
   launch.type = SizeOf(*a) < SizeOf(*b) ? *a : *b;
   return std::vector<Launch>{launch};
 }
 
 Launches BytesCall(const AskedCall& call) { return CopyOf(call, BytesOf(call.of.inputs) + BytesOf(call.of.outputs)); }
+
+// The destination is written, not read.
+Launches CopiedBytesCall(const AskedCall& call) {
+  const RecordedOperand* const to = DestinationOf(call);
+  if (call.inputs() > 2 || to == nullptr) return BytesCall(call);
+  return CopyOf(call, BytesOf({call.of.inputs.back()}) + BytesOf({*to}));
+}
+
+// Of the source as many bytes are read as are written. A mask is turned into places first, and says nothing of how much
+// of the source is read: then all of it counts.
+Launches PickedBytesCall(const AskedCall& call) {
+  const std::vector<RecordedOperand>& inputs = call.of.inputs;
+  const auto masks = [](const RecordedOperand& operand) { return operand.type == "bool" || operand.type == "uint8"; };
+  const bool picks = inputs.size() > 1 && !call.of.outputs.empty();
+  if (!picks || std::any_of(inputs.begin() + 1, inputs.end(), masks)) return BytesCall(call);
+  return CopyOf(call, BytesOf({inputs.begin() + 1, inputs.end()}) + 2 * BytesOf(call.of.outputs));
+}
+
 Launches FillCall(const AskedCall& call) {
   return CopyOf(call, BytesOf(call.of.outputs.empty() ? call.of.inputs : call.of.outputs));
 }

@@ -20,8 +20,8 @@ constexpr std::array<std::string_view, 12> kNoKernel = {
 struct CallRow {
   std::string_view name;
   Launches (*launches)(const AskedCall&);
-  bool any_type = false;  // also of integers, or without an input
-  bool or_bytes = false;  // of integers a pass over the bytes
+  bool any_type = false;                                // also of integers, or without an input
+  Launches (*of_integers)(const AskedCall&) = nullptr;  // what the call is of integers; none: not known
 };
 
 constexpr CallRow kRows[] = {
@@ -31,7 +31,7 @@ constexpr CallRow kRows[] = {
     {"addmm", ProductAndSumCall},
     {"_addmm_activation", ProductAndSumCall},
     {"linear", LinearCall},
-    {"sum", ReductionCall, false, true},
+    {"sum", ReductionCall, false, BytesCall},
     {"native_batch_norm", BatchNormCall},
     {"cudnn_batch_norm", BatchNormCall},
     {"_native_batch_norm_legit", BatchNormCall},
@@ -54,19 +54,19 @@ constexpr CallRow kRows[] = {
     {"_adaptive_avg_pool2d_backward", AdaptivePoolBackwardCall},
     {"_adaptive_avg_pool3d_backward", AdaptivePoolBackwardCall},
     {"mean", MeanCall},
-    {"div", DivideCall, false, true},
+    {"div", DivideCall, false, BytesCall},
     {"relu", ReluCall},
     {"threshold_backward", ReluBackwardCall},
     {"native_dropout", DropoutCall},
     {"native_dropout_backward", DropoutBackwardCall},
-    {"add", SumCall, false, true},
-    {"sub", SumCall, false, true},
-    {"rsub", SumCall, false, true},
-    {"mul", FactorsCall, false, true},
-    {"clone", CopyCall, false, true},
-    {"copy", CastCall, false, true},
-    {"_to_copy", CastCall, false, true},
-    {"cat", ConcatCall, false, true},
+    {"add", SumCall, false, BytesCall},
+    {"sub", SumCall, false, BytesCall},
+    {"rsub", SumCall, false, BytesCall},
+    {"mul", FactorsCall, false, BytesCall},
+    {"clone", CopyCall, false, BytesCall},
+    {"copy", CastCall, false, CopiedBytesCall},
+    {"_to_copy", CastCall, false, CopiedBytesCall},
+    {"cat", ConcatCall, false, BytesCall},
     {"_log_softmax", LogSoftmaxCall},
     {"_log_softmax_backward_data", LogSoftmaxBackwardCall},
     // Of networks of today.
@@ -184,9 +184,6 @@ constexpr CallRow kRows[] = {
     // What passes over its bytes once.
     {"masked_fill", BytesCall, true},
     {"where", BytesCall, true},
-    {"index", BytesCall, true},
-    {"gather", BytesCall, true},
-    {"index_select", BytesCall, true},
     {"slice_backward", BytesCall, true},
     {"select_backward", BytesCall, true},
     {"constant_pad_nd", BytesCall, true},
@@ -211,6 +208,12 @@ constexpr CallRow kRows[] = {
     {"addcmul", BytesCall, true},
     {"addcdiv", BytesCall, true},
     {"lerp", BytesCall, true},
+    // What takes some of the elements.
+    {"index", PickedBytesCall, true},
+    {"gather", PickedBytesCall, true},
+    {"index_select", PickedBytesCall, true},
+    {"take", PickedBytesCall, true},
+    // What only writes.
     {"zero", FillCall, true},
     {"zeros", FillCall, true},
     {"zeros_like", FillCall, true},
@@ -242,7 +245,8 @@ std::optional<std::vector<Launch>> LaunchesOfCall(const RecordedArguments& call)
   if (row == std::end(kRows)) return std::nullopt;
   const auto asked = Asked(call, called.overload, row->any_type);
   if (asked) return row->launches(*asked);
-  return row->or_bytes && !call.inputs.empty() ? BytesCall(*Asked(call, called.overload, true)) : std::nullopt;
+  const bool known = row->of_integers != nullptr && !call.inputs.empty();
+  return known ? row->of_integers(*Asked(call, called.overload, true)) : std::nullopt;
 }
 
 }  // namespace spillway

@@ -115,8 +115,10 @@ Launches FactorsCall(const AskedCall& call);  // the same of a product
 Launches CastCall(const AskedCall& call);     // or a copy
 Launches ReductionCall(const AskedCall& call);
 Launches LossOfLabelsCall(const AskedCall& call);
-Launches BytesCall(const AskedCall& call);  // whatever reads its inputs and writes its outputs once, of any type
-Launches FillCall(const AskedCall& call);   // whatever writes its outputs alone
+Launches BytesCall(const AskedCall& call);        // whatever reads its inputs and writes its outputs once, of any type
+Launches CopiedBytesCall(const AskedCall& call);  // a copy, of any type: of two inputs the first is the destination
+Launches PickedBytesCall(const AskedCall& call);  // of (source, indices): elements of the source
+Launches FillCall(const AskedCall& call);         // whatever writes its outputs alone
 // call_lists.cc
 Launches AddListsCall(const AskedCall& call);
 Launches ListTimesNumberCall(const AskedCall& call);

@@ -32,11 +32,22 @@ double WeightElements(const Launch& launch) {
 double BiasElements(const Launch& launch) {
   const OpShape& s = launch.shape;
   if (launch.kind == OpKind::kEmbedding) return static_cast<double>(s.in.c * s.out.c);
+  if (launch.kind == OpKind::kScoreBias) {
+    const auto& w = s.window;
+    return static_cast<double>((2 * w[0] - 1) * (2 * w[1] - 1) * (2 * w[2] - 1) * s.out.c);
+  }
   return static_cast<double>(launch.kind == OpKind::kPosition ? s.out.c * s.out.Spatial() : s.out.c);
+}
+
+// Whether the pass makes the gradient of a number per plane.
+bool MakesPlaneNumbers(const Launch& launch) {
+  const bool factor = launch.kind == OpKind::kMultiply && launch.shape.operands == 1;
+  return launch.pass == Pass::kBackward && (launch.kind == OpKind::kPlaneAdd || factor);
 }
 
 // What the pass writes: the destination of an accumulation.
 double DestinationElements(const Launch& launch) {
+  if (MakesPlaneNumbers(launch)) return static_cast<double>(launch.shape.in.n * launch.shape.in.c);
   switch (launch.pass) {
     case Pass::kForward:
       return Elements(launch.shape.out);

@@ -19,7 +19,8 @@ DataType StepWriter::TypeOfValue(std::size_t value) const {
 }
 
 bool StepWriter::NarrowsParameters() const {
-  return layer().kind->autocast == AutocastTo::kNarrow && TypeOf(*network_, layer()) != network_->type;
+  const LayerKind& kind = *layer().kind;
+  return kind.autocast == AutocastTo::kNarrow && !kind.wide_parameters && Narrows();
 }
 
 Op StepWriter::NewCast(Pass pass, TensorId from, TensorId to, const Shape& shape) const {

@@ -49,7 +49,7 @@ class StepWriter {
   bool MayOverwriteInput() const;
   TensorId Result() const { return values_[current_ + 1]; }
 
-  // In the type in which the layer computes, where autocast narrows its kind.
+  // In the type in which the layer computes, where autocast narrows its kind and its parameters.
   TensorId Parameter(std::size_t k) const {
     return NarrowsParameters() ? parameter_copies_[current_][k] : parameters_[current_][k];
   }

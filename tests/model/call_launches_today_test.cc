@@ -213,6 +213,30 @@ TEST_CASE("calls that pass over bytes, of any type, and calls that only write") 
   CHECK(bytes(Call("nll_loss_forward", {kMap, numbers}, {Operand({})})) == 1600);
 }
 
+TEST_CASE("calls that take some elements read the indices and what they take") {
+  const auto bytes = [](const RecordedArguments& call) { return CountWork(OnlyOf(call)).bytes; };
+  const RecordedOperand large = Operand({100000, 12}), places = Operand({60}, "int64"), rows = Operand({60, 12});
+  const double expected = 60 * 8 + 2 * 720 * 4;
+  CHECK(bytes(Call("index", {large, places}, {rows})) == expected);
+  CHECK(bytes(Call("index_select", {large, places}, {rows}, {"0"})) == expected);
+  CHECK(bytes(Call("index", {large, places, places}, {Operand({60})})) == 2 * 60 * 8 + 2 * 60 * 4);
+  for (const char* call : {"gather", "take"}) {
+    CHECK(bytes(Call(call, {large, Operand({60, 12}, "int64")}, {rows})) == 720 * 8 + 2 * 720 * 4);
+  }
+  // How much of the source a mask takes is seen when all of it is read.
+  const RecordedOperand mask = Operand({100000}, "bool");
+  CHECK(bytes(Call("index", {large, mask}, {rows})) == 100000 * 49 + 720 * 4);
+}
+
+TEST_CASE("a copy writes its destination once, of any type") {
+  const auto bytes = [](const RecordedArguments& call) { return CountWork(OnlyOf(call)).bytes; };
+  const RecordedOperand numbers = Operand({100}, "int64"), small = Operand({100}, "int32"), map = Operand({100});
+  CHECK(bytes(Call("copy_", {numbers, numbers}, {numbers})) == 1600);
+  CHECK(bytes(Call("copy_", {numbers, small}, {numbers})) == 1200);
+  CHECK(bytes(Call("copy_", {map, numbers}, {map})) == 1200);
+  CHECK(bytes(Call("_to_copy", {numbers}, {map})) == 1200);
+}
+
 TEST_CASE("an optimizer's passes over lists, and in one kernel") {
   const RecordedOperand a = Operand({3, 4}), b = Operand({5}), one = Operand({});
   const auto update = [](const char* op, std::vector<RecordedOperand> inputs) {

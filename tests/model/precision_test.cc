@@ -1,6 +1,7 @@
 // Training in other types than fp32: what autocast narrows, what it casts, what it keeps.
 #include "model/network/precision.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <string>
 
@@ -206,6 +207,24 @@ TEST_CASE("bytes saved under autocast") {
           Catch::Detail::Approx(row.megabytes).margin(0.03));
     CHECK(SavedTensorsOf(step).size() + 2 == row.tensors);
   }
+}
+
+// PyTorch gathers the table in fp32 and promotes the sum with narrow scores.
+TEST_CASE("autocast leaves a table of distances wide, and its gradient") {
+  const TrainingStep step = StepIn("amp-bf16", BuildZooNetwork("swin-t", {.batch = 1}));
+  const auto named = [&](const std::string& name) {
+    return std::find_if(step.ops.begin(), step.ops.end(), [&](const Op& op) { return op.name == name; });
+  };
+  const auto forward = named("stage1_1_attention:bias"), back = named("stage1_1_attention:backward_bias");
+  REQUIRE((forward != step.ops.end() && back != step.ops.end()));
+  const auto tensor = [&](TensorId t) { return step.tensors[static_cast<std::size_t>(t)]; };
+  CHECK(tensor(forward->reads[0]).type == DataType::kBf16);
+  CHECK(tensor(forward->reads[1]).name == "stage1_1_attention:relative");
+  CHECK(tensor(forward->reads[1]).type == DataType::kFp32);
+  CHECK(tensor(back->writes[0]).use == TensorClass::kParameterGradient);
+  CHECK(tensor(back->writes[0]).type == DataType::kFp32);
+  for (const Tensor& one : step.tensors) CHECK_FALSE(one.name.find("relative_narrow") != std::string::npos);
+  CHECK(TensorCalled(step, "stage1_1_qkv:weight_narrow").type == DataType::kBf16);
 }
 
 TEST_CASE("a network file names its precision") {

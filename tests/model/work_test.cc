@@ -174,6 +174,13 @@ TEST_CASE("accumulating reads the destination once more") {
   CHECK(extra(Call(OpKind::kConvolution, Pass::kBackwardData, shape)) == 800.0);
   CHECK(extra(Call(OpKind::kConvolution, Pass::kBackwardFilter, shape)) == 4.0 * 8);  // 4 x 2 weights
   CHECK(extra(Call(OpKind::kMaxPool, Pass::kBackward, shape)) == 800.0);
+  // The gradient of a number per plane; and of a table of 3 x 5 distances, of 2 heads.
+  CHECK(extra(Call(OpKind::kPlaneAdd, Pass::kBackward, Same(image))) == 4.0 * 2);
+  CHECK(extra(Call(OpKind::kMultiply, Pass::kBackward, Same(image))) == 4.0 * 2);
+  CHECK(extra(Call(OpKind::kMultiply, Pass::kBackwardData, Same(image))) == 800.0);
+  CHECK(extra(Call(OpKind::kMultiply, Pass::kBackward, {.in = image, .out = image, .operands = 2})) == 800.0);
+  const OpShape table{.in = image, .out = image, .window = {1, 2, 3}};
+  CHECK(extra(Call(OpKind::kScoreBias, Pass::kBackwardBias, table)) == 4.0 * 3 * 5 * 2);
   // G += T: reads T and G, writes G.
   Launch add = Call(OpKind::kAdd, Pass::kBackward, Same(kHundred));
   add.accumulate = true;

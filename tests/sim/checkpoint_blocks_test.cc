@@ -13,6 +13,7 @@
 #include "model/unroll/unroll.h"
 #include "model/zoo/zoo.h"
 #include "sim/planning/problem.h"
+#include "sim/strategies/shared/network_blocks.h"
 #include "sim/strategies/strategies.h"
 #include "tests/small_networks.h"
 #include "tests/text.h"
@@ -173,6 +174,61 @@ layers:
   - {name: up, kind: resize, scale: 2}
   - {name: skip, kind: concat, from: [up, a]}
   - {name: c, kind: convolution, window: 3, pad: 1, out: 8}
+  - {name: head, kind: linear, out: 10}
+  - {name: loss, kind: softmax_loss}
+)") == "4 blocks; a block is all layers with maps of about one size");
+}
+
+TEST_CASE("blocks of U-Nets with attention, a time and a text are their sizes") {
+  struct Row {
+    const char* network;
+    std::int64_t image;
+    int blocks;
+  };
+  for (const Row& row : {Row{"stable-diffusion-unet", 64, 7}, Row{"swin-unetr", 96, 15}}) {
+    for (const char* precision : {"fp32", "amp-bf16"}) {
+      INFO(row.network << " " << precision);
+      Network network = BuildZooNetwork(row.network, {.batch = 1, .image = row.image});
+      ApplyPrecision(network, PrecisionByName(precision));
+      const OnUnit on(network);
+      CHECK(on.By("checkpoint-blocks").search ==
+            fmt::format("{} blocks; a block is all layers with maps of about one size", row.blocks));
+      const Blocks blocks = BlocksOfNetwork(on.step);
+      for (OpId op = 1; op < on.step.first_backward; ++op) {
+        if (blocks.of[Index(op)] == blocks.of[Index(op - 1)]) continue;
+        CHECK(on.step.ops[Index(op)].layer != on.step.ops[Index(op - 1)].layer);
+      }
+    }
+  }
+}
+
+// Maps of 16 and 8 go up through pixels; windows, a gate and what a further input makes are no sizes of their own.
+TEST_CASE("windows, gates and further inputs leave the sizes of a U-Net") {
+  const auto search = [](const std::string& file) {
+    const Document document = ParseDocument(file, "n.yaml");
+    Diagnostics diagnostics(document);
+    const Network network = ReadNetwork(document.root, diagnostics, 2);
+    diagnostics.ThrowIfAny();
+    return OnUnit(network).By("checkpoint-blocks").search;
+  };
+  CHECK(search(R"(name: up
+input: {channels: 3, image: 16}
+layers:
+  - {name: a, kind: convolution, window: 3, pad: 1, out: 8, from: input}
+  - {name: time, kind: input, out: 4, image: [1, 1]}
+  - {name: shift, kind: linear, out: 8, from: time}
+  - {name: timed, kind: add, from: [a, shift]}
+  - {name: rows, kind: windows, window: 4, from: timed}
+  - {name: qkv, kind: convolution, window: 1, out: 24}
+  - {name: mix, kind: attention, heads: 2, window: 4}
+  - {name: image, kind: merge_windows, window: 4, from: [mix, timed]}
+  - {name: pool, kind: max_pool, window: 2, stride: 2}
+  - {name: b, kind: convolution, window: 3, pad: 1, out: 32}
+  - {name: mean, kind: average_pool, global: true}
+  - {name: gate, kind: sigmoid}
+  - {name: gated, kind: multiply, from: [b, gate]}
+  - {name: larger, kind: pixel_shuffle, scale: 2}
+  - {name: skip, kind: add, from: [larger, image]}
   - {name: head, kind: linear, out: 10}
   - {name: loss, kind: softmax_loss}
 )") == "4 blocks; a block is all layers with maps of about one size");

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "hw/text/lists.h"
+#include "sim/strategies/shared/blocks_by_size.h"
 #include "sim/strategies/shared/forward_values.h"
 
 namespace spillway {
@@ -74,6 +75,8 @@ class Cutter {
     return false;
   }
 
+  bool EndsLayer(OpId op) const { return step_.ops[Index(op)].layer != step_.ops[Index(op + 1)].layer; }
+
   bool Reads(const Stretch& stretch, TensorId tensor) const {
     const auto first = step_.ops.begin() + stretch.begin, end = step_.ops.begin() + stretch.end;
     return std::any_of(first, end, [tensor](const Op& op) { return Contains(op.reads, tensor); });
@@ -126,7 +129,9 @@ class Cutter {
     TensorId input = whole.input;
     for (const ForwardValue& value : values_) {
       const bool inside = value.complete >= begin && value.complete + 1 < whole.end && value.last > value.complete;
-      if (!inside || memories_.contains(value.tensor) || alive[place(value.complete)] != 1) continue;
+      if (!inside || !EndsLayer(value.complete) || memories_.contains(value.tensor) ||
+          alive[place(value.complete)] != 1)
+        continue;
       cut.push_back(Made(begin, value.complete + 1, input));
       begin = value.complete + 1, input = value.tensor;
     }
@@ -193,23 +198,9 @@ Blocks BetweenCuts(const TrainingStep& step, const Stretches& stretches) {
   return blocks;
 }
 
-// A convolution without padding makes maps a little smaller.
-bool Near(std::int64_t a, std::int64_t b) { return 2 * std::max(a, b) < 3 * std::min(a, b); }
-bool NearSize(const Shape& a, const Shape& b) { return Near(a.d, b.d) && Near(a.h, b.h) && Near(a.w, b.w); }
-
-Blocks BySize(const TrainingStep& step) {
-  Blocks blocks{.rule = "a block is all layers with maps of about one size"};
-  std::int32_t block = 0;
-  const Op* before = nullptr;
-  for (OpId op = 0; op < step.first_backward; ++op) {
-    const Op& here = step.ops[Index(op)];
-    if (!step.OnParameters(here)) {
-      if (before != nullptr && !NearSize(here.shape.out, before->shape.out)) ++block;
-      before = &here;
-    }
-    blocks.of.push_back(block);
-  }
-  return blocks;
+bool MakesLarger(const Op& op) {
+  const bool shuffles = op.kind == OpKind::kRearrange && op.details.rearrangement.form == RearrangementForm::kPixelsOut;
+  return shuffles || op.kind == OpKind::kTransposedConvolution || op.kind == OpKind::kResize;
 }
 
 // As a U-Net does: in front of a join of paths maps grow.
@@ -217,8 +208,8 @@ bool SamplesUpAgain(const TrainingStep& step, const Stretch& stretch) {
   bool up = false;
   for (OpId id = stretch.begin; id < stretch.end; ++id) {
     const Op& op = step.ops[Index(id)];
-    if (op.kind == OpKind::kTransposedConvolution || op.kind == OpKind::kResize) up = true;
-    const bool joins = op.kind == OpKind::kConcat || op.kind == OpKind::kAdd;
+    if (MakesLarger(op)) up = true;
+    const bool joins = op.kind == OpKind::kConcat || op.kind == OpKind::kAdd || op.kind == OpKind::kPlaneAdd;
     if (up && joins) return true;
   }
   return false;
@@ -233,9 +224,9 @@ std::int32_t Blocks::Count() const {
 Blocks BlocksOfNetwork(const TrainingStep& step) {
   const Stretches stretches = Cutter(step).Cut();
   const auto up = [&step](const Stretch& stretch) { return stretch.joins && SamplesUpAgain(step, stretch); };
-  if (std::any_of(stretches.begin(), stretches.end(), up)) return BySize(step);
+  if (std::any_of(stretches.begin(), stretches.end(), up)) return BlocksBySize(step);
   Blocks blocks = BetweenCuts(step, stretches);
-  return blocks.Count() > 0 ? blocks : BySize(step);
+  return blocks.Count() > 0 ? blocks : BlocksBySize(step);
 }
 
 }  // namespace spillway

@@ -5,7 +5,8 @@
 //     result that several stretches alike read beside the one in front of them, as the layers of a decoder do.
 //   - A stretch between two cuts in which paths join is a block, or half of one. Halves of different kinds that repeat,
 //     such as attention and feed-forward layers, make up one block.
-//   - Where a stretch samples down and up again, or where no paths join, a block is all layers with maps of about one size.
+//   - Where a stretch samples down and up again, or where no paths join, a block is all layers with maps of about one size
+//     (blocks_by_size.h).
 //
 // Tested by checkpoint_blocks_test (tests/sim/).
 #ifndef SPILLWAY_SIM_STRATEGIES_SHARED_NETWORK_BLOCKS_H_
