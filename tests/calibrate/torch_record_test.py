@@ -525,7 +525,7 @@ def test_a_loss_of_broadcast_operands():
     for how in ("run", "calls"):
         step = record(lambda x, to: nn.functional.mse_loss(network(x), to), [torch.rand(64, 1), torch.rand(1, 48)], how=how,
                       times=None, repetitions=1)
-        made = [result["bytes"] for node in step["nodes"] for result in node["results"] if node["op"] == "aten.mse_loss.default"]
+        made = [result["bytes"] for node in step["nodes"] for result in node["results"] if "mse_loss.default" in node["op"]]
         expect(made == [4 * 64 * 48], "%s: %s" % (how, made))
 
 
