@@ -3,6 +3,7 @@
 The plan is kept in the user's cache folder, so that a second run of the same loop starts with it. Its first context then
 shows whether the calls are still those; if not, the loop is watched again.
 """
+import contextlib
 import sys
 import weakref
 
@@ -11,10 +12,9 @@ import torch
 from auto_cache import CachedPlan
 from auto_facts import facts_of
 from auto_watch import PassingWatcher
-from auto_words import declined, first_line, found, in_core_facts, moves
+from auto_words import declined, found, in_core_facts, moves
 from carry import Carrier, apply
 from carry_attach import in_backward
-from carry_plan import PlanError
 from mistakes import check_modules
 from versions import LACKS
 
@@ -63,17 +63,28 @@ class Auto:
         if not model.training or not torch.is_grad_enabled() or in_backward():
             return
         self._unhook()
-        self.cached = CachedPlan(facts_of(model, args, kwargs or {}, self.device, self.asked))
-        kept = self.cached.load()
-        try:
+        with self._going_on():
+            self.cached = CachedPlan(facts_of(model, args, kwargs or {}, self.device, self.asked))
+            kept = self.cached.load()
             if kept is None or not self._carry(*kept, cached=True):
                 self._watch()
-        except BaseException:
+
+    @contextlib.contextmanager
+    def _going_on(self):
+        """Whatever fails inside is said, and training goes on without a plan; who interrupts it ends it."""
+        try:
+            yield
+        except Exception as error:
             self.detach()
+            self._say(declined(self.name, self.asked["memory"], error))
+        except BaseException as error:
+            was = self.phase
+            self.detach()
+            self._say("interrupted while %s (%s): training goes on without a plan" % (was, type(error).__name__))
             raise
 
     def _watch(self):
-        self.phase, self.inner = "watching", PassingWatcher(self.device, self.kinds, self._plan)
+        self.phase, self.inner = "watching", PassingWatcher(self.device, self.kinds, self._plan, self._going_on)
         self._begin_with(self.inner)
 
     def _begin_with(self, inner):
@@ -83,20 +94,11 @@ class Auto:
 
     def _plan(self, step):
         self.phase, self.inner = "planning", None
-        try:
-            plan = self.spillway.plan(step, **self.asked).content
-            whole = self.spillway.plan(step, HUGE, strategy="in-core").content if moves(plan) else plan
-            in_core = in_core_facts(whole, step)
-            self._keep(plan, in_core)
-            self._carry(plan, in_core)
-        except self.spillway.SpillwayError as error:
-            self.detach()
-            self._say(declined(self.name, self.asked["memory"], error))
-        except BaseException as error:
-            was = self.phase
-            self.detach()
-            self._say("interrupted while %s (%s): training goes on without a plan" % (was, type(error).__name__))
-            raise
+        plan = self.spillway.plan(step, **self.asked).content
+        whole = self.spillway.plan(step, HUGE, strategy="in-core").content if moves(plan) else plan
+        in_core = in_core_facts(whole, step)
+        self._keep(plan, in_core)
+        self._carry(plan, in_core)
 
     def _keep(self, plan, in_core):
         try:
@@ -109,16 +111,19 @@ class Auto:
         """False: a cached plan that is none of this network."""
         self.phase = "carrying"
         try:
+            sentence = found(self.name, plan, in_core, self.asked["memory"], cached)
             if moves(plan):
                 self.inner = apply(plan, device=self.device)
                 self._begin_with(self.inner)
-        except (PlanError, LookupError, TypeError) as error:
-            self.inner = None
+        except Exception:  # of a cached plan: whatever its file holds
+            inner, self.inner = self.inner, None
+            if inner is not None:
+                inner.detach()
             if not cached:
-                raise self.spillway.SpillwayError(first_line(error))
+                raise
             self.cached.forget()
             return False
-        self._say(found(self.name, plan, in_core, self.asked["memory"], cached))
+        self._say(sentence)
         if self.inner is None:
             self.phase = "plain"
         elif cached:
@@ -135,19 +140,20 @@ class Auto:
         context = self.inner.account.contexts[0]
         if context["lost_at"] is None and context["matched"] and context["matched"] >= ALIKE_SHARE * context["clock"]:
             return
-        self.inner.detach()
-        self.inner.model = lambda: None  # its hook is still to be called at this forward
-        self.cached.forget()
-        self._say("%s: the calls are not those of the cached plan: the loop is watched again" % self.name)
-        self._watch()
+        with self._going_on():
+            self.inner.detach()
+            self.inner.model = lambda: None  # its hook is still to be called at this forward
+            self.cached.forget()
+            self._say("%s: the calls are not those of the cached plan: the loop is watched again" % self.name)
+            self._watch()
 
 
 def auto(model, memory, strategy="best", link=None, margin=None, device=None, kinds=1):
     """Watches the loop that trains `model`, plans for a card of so much memory, and carries the plan out.
 
-    `strategy`, `link` and `margin` go to `spillway.plan`. `kinds`: at least so many kinds of step are watched. A sentence on
-    standard error says what was found. SpillwayError: no program, or one of another version. RecordError: the network is
-    compiled or lies on several devices.
+    `memory`: "11 GB", or bytes as a number. `strategy`, `link` and `margin` go to `spillway.plan`. `kinds`: at least so many
+    kinds of step are watched. A sentence on standard error says what was found. SpillwayError: an argument is wrong, or there
+    is no program, or one of another version. RecordError: the network is compiled or lies on several devices.
     """
     try:
         import spillway
@@ -155,7 +161,9 @@ def auto(model, memory, strategy="best", link=None, margin=None, device=None, ki
     except (ImportError, AttributeError):
         raise RuntimeError("auto: the package spillway is not installed, and with it the program that plans: install its wheel")
     check_modules([model])
-    planner.checked_program()
+    size = planner.check(memory, strategy, margin=margin, link=link)
+    if not isinstance(kinds, int) or kinds < 1:
+        raise spillway.SpillwayError("kinds: expected a whole number from 1 on, found %r" % (kinds,))
     where = torch.device(device) if device else next((p.device for p in model.parameters()), torch.device("cpu"))
-    asked = {"memory": memory, "strategy": strategy, "link": link, "margin": margin}
+    asked = {"memory": size, "strategy": strategy, "link": link, "margin": margin}
     return Auto(model, asked, where, kinds, spillway)

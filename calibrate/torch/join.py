@@ -11,11 +11,12 @@ import sys
 
 # A file comes after those that it imports.
 ORDER = ["versions", "calls", "taken", "modules", "mistakes", "found", "untouched", "storages", "clocks", "recorder",
-         "roles", "running", "machine", "peak", "fresh", "known", "restrided", "fakes", "answers", "work", "alone", "cache", "rounds",
-         "calling", "networks", "front", "carry_storage", "carry_calls", "carry_buffers", "carry_copies",
-         "carry_match", "carry_notice", "carry_report", "carry_again", "carry_store", "carry_plan", "carry_fit",
-         "carry_attach", "carry_making", "carry_follow", "carry_next", "carry_kinds", "carry", "carry_cost",
-         "watch_piece", "watch_kinds", "watch", "auto_facts", "auto_cache", "auto_watch", "auto_words", "auto", "main"]
+         "roles", "running", "machine", "peak", "fresh", "known", "restrided", "larger", "foreach",
+         "fakes", "answers", "work", "alone", "cache", "rounds", "calling", "networks", "front",
+         "carry_storage", "carry_calls", "carry_buffers", "carry_copies", "carry_match",
+         "carry_notice", "carry_report", "carry_again", "carry_store", "carry_plan", "carry_fit", "carry_attach", "carry_making",
+         "carry_follow", "carry_next", "carry_kinds", "carry", "carry_cost", "watch_piece", "watch_kinds", "watch",
+         "auto_facts", "auto_cache", "auto_watch", "auto_words", "auto", "main"]
 HEAD = '''"""Spillway's recorder of PyTorch training steps, and the carrier of its plans, in one file.
 
 Made from calibrate/torch/*.py by join.py; change those. Needs PyTorch 1.13 or later and Python 3.8 or later.

@@ -582,6 +582,16 @@ def few_times_have_a_wide_error(folder):
 
 
 @test
+def an_optimizer_without_foreach_is_noted(folder):
+    for foreach, notes in ((False, ["optimizer without foreach: SGD (foreach=False)"]), (None, [])):
+        network = nn.Linear(8, 8).train()
+        optimizer = torch.optim.SGD(network.parameters(), lr=0.1, foreach=foreach)
+        watcher = spillway_torch.watch(os.path.join(folder, "noted.json"), device="cpu", optimizer=optimizer)
+        step = recorded_in_place(watcher, network, [torch.randn(4, 8) for _ in range(6)], optimizer)
+        assert step["made"]["notes"] == notes, step["made"]
+
+
+@test
 def wrappers_of_backward_end_in_any_order(folder):
     """As on PyTorch 1.13, where a wrapper tells what backward calls."""
     lacks, plain = spillway_torch.LACKS["graph_task"], torch.autograd.backward
