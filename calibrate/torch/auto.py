@@ -14,7 +14,7 @@ from auto_facts import facts_of
 from auto_watch import PassingWatcher
 from auto_words import declined, found, in_core_facts, moves
 from carry import Carrier, apply
-from carry_attach import in_backward
+from carry_attach import ATTACHED, in_backward, lets_go, takes_over
 from mistakes import check_modules
 from versions import LACKS
 
@@ -31,11 +31,13 @@ class Auto:
         self.phase, self.said, self.inner, self.handles = "waiting", [], None, []
         self.cached = None
         keys = {} if LACKS["untyped_storage"] else {"with_kwargs": True}  # 1.13: its hooks do not see them
+        takes_over(model, self)
         self.handles = [model.register_forward_pre_hook(self._first_forward, **keys)]
 
     def detach(self):
         """Takes everything off; training goes on plainly."""
         self._unhook()
+        lets_go(self.model(), self)
         inner, self.inner = self.inner, None
         if inner is not None:
             inner.detach()
@@ -89,7 +91,9 @@ class Auto:
 
     def _begin_with(self, inner):
         """Its hooks come too late for the forward that begins now."""
+        ATTACHED.pop(self.model(), None)
         inner.attach(self.model())
+        ATTACHED[self.model()] = self  # whoever comes next detaches both
         inner._before_forward(self.model(), ())
 
     def _plan(self, step):

@@ -9,12 +9,50 @@ from carry_notice import top_hooks
 from versions import LACKS
 
 
+ATTACHED = weakref.WeakKeyDictionary()  # by model: the one carrier, watcher or `auto` that is attached to it
+
+
+def takes_over(model, new):
+    """`new` is attached to the model: what was attached before is detached."""
+    earlier = ATTACHED.pop(model, None)
+    if earlier is not None and earlier is not new:
+        earlier.detach()
+    ATTACHED[model] = new
+
+
+def lets_go(model, attached):
+    if model is not None and ATTACHED.get(model) is attached:
+        del ATTACHED[model]
+
+
 class Attaching:
     """The part of a carrier that a model's own calls open and close."""
+
+    moves = True  # whether it empties storages, or runs calls again
+
+    def _other(self):
+        """Another that is open on this thread: of two that move bytes, each would change them behind the other's back."""
+        for mode in torch.utils._python_dispatch._get_current_dispatch_mode_stack():
+            if isinstance(mode, Attaching) and mode is not self and (mode.moves or self.moves):
+                return mode
+        return None
+
+    def _is_alone(self):
+        """Another attached one that waits for its next forward ends here. False: one goes on, and this one stays out."""
+        other = self._other()
+        if other is not None and other.attached and (other.backward_seen or not other.store.awaited()):
+            other.end()
+            other = self._other()
+        return other is None
+
+    def _stays_out(self):
+        """The context does nothing, and says so once."""
+        self.notices.another()
 
     def attach(self, model):
         """Opens at each forward in training, closes before the optimizer's step or at the next forward after backward."""
         self.detach()
+        takes_over(model, self)
         self.model = weakref.ref(model)
         # For all modules: a hook in the model itself would be copied and pickled with it.
         handles = [torch.nn.modules.module.register_module_forward_pre_hook(self._before_forward)]
@@ -33,6 +71,7 @@ class Attaching:
         for handle in self.attached or []:
             handle.remove()
         self.attached = None
+        lets_go(self.model(), self)
         return self
 
     def _before_forward(self, module, _):

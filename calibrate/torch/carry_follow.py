@@ -46,6 +46,9 @@ class Following(Attaching, Making, TorchDispatchMode):
     def begin(self):
         if self.open:
             self.end()
+        if not self._is_alone():
+            self._stays_out()
+            return self
         self._fresh()
         self.hooks = torch.autograd.graph.saved_tensors_hooks(self._pack, self._unpack)
         self.hooks_below = top_hooks(True)

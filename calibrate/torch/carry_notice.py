@@ -62,6 +62,13 @@ class Notices:
         if not any(mode is self.carrier for mode in _get_current_dispatch_mode_stack()):
             self.say("backward runs in another thread, whose calls are not seen: call backward() in the thread that runs forward")
 
+    def another(self):
+        """Another carrier or watcher is open."""
+        if "another" not in self.kinds:
+            self.kinds.add("another")
+            self.say("another carrier or watcher is open, so this one carries out no plan: use one at a time, detach() or end() the "
+                     "other (%s)" % place_of_user())
+
     def lost(self, plan, index):
         """The track is lost before call `index`."""
         if "lost" in self.kinds:

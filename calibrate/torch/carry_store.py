@@ -32,8 +32,10 @@ class Store(Again):
         return self.by_key.get(key_of(tensor))
 
     def take_over(self, earlier):
-        """Follows on what autograd has saved in an earlier piece: here it is from before."""
-        self.by_key = {key: buffer for key, buffer in earlier.by_key.items() if buffer.tickets > 0 and not buffer.weak.expired()}
+        """Follows on what autograd has saved in an earlier piece, and what could not come back at its end: here it is from before."""
+        self.by_key = {key: buffer for key, buffer in earlier.by_key.items()
+                       if (buffer.tickets > 0 or buffer.missed()) and not buffer.weak.expired()}
+        self.gone = {id(buffer): buffer for buffer in self.by_key.values() if buffer.away}
         self.taken = sum(buffer.unwritten for buffer in self.by_key.values())
 
     def find(self, tensor):
@@ -200,7 +202,7 @@ class Store(Again):
             self.leave(buffer)
 
     def _forget(self, busy):
-        wanted = [buffer for buffer in busy if buffer.tickets > 0]
+        wanted = [buffer for buffer in busy if buffer.tickets > 0 or buffer.missed()]
         kept = set()
         while wanted:
             buffer = wanted.pop()
@@ -211,7 +213,7 @@ class Store(Again):
             buffer.readers = ()
             if id(buffer) not in kept:
                 buffer.makers = ()
-            if buffer.tickets > 0:
+            if buffer.tickets > 0 or buffer.missed():
                 buffer.name = buffer.base = None
                 buffer.outer = True
             buffer.let_go()

@@ -7,7 +7,7 @@ import weakref
 import torch
 from torch.utils._pytree import tree_map
 
-from calls import draws_numbers, leaves_memory_unwritten, tensors_in, written_by
+from calls import draws_numbers, layout_of, leaves_memory_unwritten, tensors_in, written_by
 from storages import Names
 from versions import without_modes
 
@@ -36,11 +36,17 @@ def real(tree, memory):
     return tree_map(lambda leaf: leaf.made(memory) if isinstance(leaf, Maker) else leaf, tree)
 
 
+def bytes_named(tensor):
+    """Which bytes a tensor names: `tensor.data = other` gives it others, without a call."""
+    offset = tensor.storage_offset() if tensor.layout == torch.strided and not tensor.is_nested else 0
+    return Names.key(tensor), offset, layout_of(tensor)
+
+
 class Known:
     """What is known of the tensors of a step of fakes. `pairs`: fakes and the real tensors that they stand for."""
 
     def __init__(self, pairs):
-        self._makers, self._changed = {}, set()  # by id of a tensor; keys of storages that a call wrote in place
+        self._makers, self._changed = {}, set()  # by id of a tensor: (it, maker, its bytes); keys of storages written in place
         with without_modes():
             for fake, tensor in pairs:
                 if not tensor.is_meta and not isinstance(tensor, torch.nn.Parameter):
@@ -48,7 +54,7 @@ class Known:
 
     def _remember(self, tensor, maker):
         name = id(tensor)
-        self._makers[name] = (weakref.ref(tensor, lambda _: self._makers.pop(name, None)), maker)
+        self._makers[name] = (weakref.ref(tensor, lambda _: self._makers.pop(name, None)), maker, bytes_named(tensor))
 
     def _of(self, tensor):
         """The maker of an operand; None: unknown."""
@@ -57,7 +63,9 @@ class Known:
             with without_modes():
                 return Maker(None, (), {}, 0, 0, tensor.detach().clone()) if constant else None
         found = self._makers.get(id(tensor))
-        return None if found is None or Names.key(tensor) in self._changed else found[1]
+        if found is None or Names.key(tensor) in self._changed or bytes_named(tensor) != found[2]:
+            return None
+        return found[1]
 
     def _with_makers(self, args, kwargs):
         """The operands with makers in place of tensors, and the longest way behind them; None: something is unknown."""

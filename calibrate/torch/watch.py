@@ -27,12 +27,15 @@ from watch_piece import Piece
 
 
 class Watcher(Following):
+    moves = False  # copies go to the host, and nothing leaves that the loop holds
+
     def __init__(self, path, device=None, optimizer=None, name=None, samples=None, kinds=1, count=False):
         self.device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
         super().__init__(copies_for(self.device, 0), True, lambda *_: None)
         self.path, self.name, self.samples, self.count = path, name, samples, count
         self.optimizers = [optimizer] if optimizer is not None else []
         self.seen, self.piece, self.done, self.broken = SeenKinds(kinds), None, False, False
+        self.told_out = False  # whether it was said that a carrier is in the way
         self.failed = False  # the file could not be written
         self.versions, self.peak, self.call = None, 0, None
         self.entering, self.batch = None, None  # the module whose forward begins; samples of the model's first input
@@ -81,6 +84,11 @@ class Watcher(Following):
             self.finish()
             return self
         return super().begin()
+
+    def _stays_out(self):
+        if not self.told_out:
+            self.told_out = True
+            print("Spillway: a carrier is open, so nothing is watched: detach() or leave it first", file=sys.stderr)
 
     def __exit__(self, error, *_):
         self.broken = error is not None

@@ -324,6 +324,27 @@ def a_spoiled_file_of_the_cache_is_as_none():
         assert loop.same(plain) and loop.at_end == "carrying" and len(loop.told) == 1, loop.told
 
 
+@test
+def a_second_auto_takes_the_first_one_off_and_a_carrier_both():
+    """While it waits, and while it watches."""
+    import spillway.torch
+    torch_of = spillway.torch
+    network = nn.Linear(4, 4)
+    first, second = (torch_of.auto(network, "8 GB") for _ in range(2))
+    assert first.phase == "plain" and second.phase == "waiting" and len(network._forward_pre_hooks) == 1
+    kept = network(torch.randn(2, 4)).square()
+    watcher = second.inner
+    assert second.phase == "watching" and watcher.attached and watcher.open
+    third = torch_of.auto(network, "8 GB")
+    assert second.phase == "plain" and watcher.attached is None and not watcher.open
+    with tempfile.TemporaryDirectory() as folder:
+        by_hand = torch_of.watch(os.path.join(folder, "step.json"), device="cpu").attach(network)
+    assert third.phase == "plain" and not network._forward_pre_hooks and by_hand.attached
+    by_hand.detach()
+    kept.sum().backward()
+    assert nothing_left() and network not in torch_of.ATTACHED
+
+
 def main():
     torch.set_num_threads(1)
     with tempfile.TemporaryDirectory() as folder:

@@ -89,6 +89,20 @@ class Recorded:
         return carrier.account.contexts[-1]
 
 
+class Holding(nn.Module):
+    """Whose activations the user's own list holds."""
+
+    def __init__(self):
+        super().__init__()
+        self.layers, self.held = nn.ModuleList(nn.Linear(8, 8) for _ in range(4)), []
+
+    def forward(self, x):
+        for layer in self.layers:
+            x = layer(x).tanh()
+            self.held.append(x.detach())
+        return x.square().mean()
+
+
 def moved(recorded):
     """Plans that move what only the second head saves: by the host, and by calls that run again."""
     calls, index = recorded.calls, {call["results"][0]["id"]: number for number, call in enumerate(recorded.calls)}
@@ -134,3 +148,56 @@ def another_kind_names_what_calls_overwrote_by_its_first_name(plans):
     assert spillway_torch.away_at(plan, first + 5) == {recorded.name(first): False}
     assert spillway_torch.pinned_at(plan, first + 5) == set() and spillway_torch.away_at(plan, first + 6) == {}
     assert spillway_torch.pinned_at(plan, first + 6) == {recorded.name(first)}
+
+
+@contextlib.contextmanager
+def no_room():
+    """Whatever comes back finds no memory: what it would fill is full of other bytes by then."""
+    plain = spillway_torch.Copies.back, spillway_torch.Caught.run
+
+    def full(_, buffer, target):
+        spillway_torch.over(target).fill_(255)
+        raise MemoryError("no room")
+
+    def run(*_):
+        raise MemoryError("no room")
+
+    spillway_torch.Copies.back, spillway_torch.Caught.run = full, run
+    try:
+        yield
+    finally:
+        spillway_torch.Copies.back, spillway_torch.Caught.run = plain
+
+
+@died
+def what_a_failed_end_left_away_is_filled_in_the_next_context(plans):
+    """It came back neither from the host nor by its call; with a ticket and without one, the next reader gets its bytes."""
+    recorded = Recorded(Holding)
+    tanh = [number for number, call in enumerate(recorded.calls) if call["op"] == "aten.tanh.default"]
+    name = recorded.name(tanh[0])
+    for copied in (True, False):
+        for ticket in (True, False):
+            before = {tanh[2]: ([["out", name]] if copied else []) + [["leave", name]]}
+            carrier = spillway_torch.apply(recorded.plan(before), device="cpu")
+            torch.manual_seed(1)
+            network, x = recorded.make(), torch.randn(6, 8)
+            expected = network.layers[0](x).tanh().detach()
+            try:
+                with no_room(), carrier:
+                    loss = network(x)
+                    held = network.held[0]
+                    assert carrier.store.counts["emptied"] == 1
+                    if not ticket:
+                        del loss
+            except MemoryError:
+                pass
+            else:
+                raise AssertionError("the end did not fail")
+            with carrier:
+                assert torch.equal(held + 0, expected), (copied, ticket)
+            if ticket:
+                loss.backward()
+                gradient = network.layers[1].weight.grad
+                network.zero_grad(set_to_none=True)
+                network(x).backward()
+                assert torch.equal(gradient, network.layers[1].weight.grad), copied

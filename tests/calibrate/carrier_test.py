@@ -22,6 +22,7 @@ from carrier_hand import plan_of as hand_plan
 from carrier_hand import trained as hand_trained
 from carrier_networks import NETWORKS
 from carrier_order import ORDER
+from carrier_pairs import PAIRS
 from carrier_told import TOLD
 
 PROGRAM = os.environ["SPILLWAY"]
@@ -529,7 +530,7 @@ def the_cost_of_a_call_is_measured_and_planned_with(plans):
     assert "carry out no plan: the step fits as it is" in done.stderr and "1.00 ms a call" in done.stderr, done.stderr
 
 
-ALL = TESTS + TOLD + BEHIND + DIED + ([] if LEAN else ORDER + [deviations_compute_the_same])
+ALL = TESTS + TOLD + BEHIND + DIED + PAIRS + ([] if LEAN else ORDER + [deviations_compute_the_same])
 
 
 def main():

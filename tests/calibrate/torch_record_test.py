@@ -453,6 +453,14 @@ def test_what_a_number_follows_from():
         call(aten.add_.Tensor, batch, 1)
         expect(number(call(aten.select.int, batch, 0, 1)) == (False, None), "overwritten")
         expect(number(part) == (True, 6), "made before")
+        other = call(aten.select.int, call(aten.cumsum.default, mode.from_tensor(real), 0), 0, 3)
+        part.data = other
+        expect(number(part) == (False, None), "it names other bytes")
+        both = call(aten.cumsum.default, torch.arange(4), 0)
+        view = both[:2]
+        known.learn(aten.slice.Tensor, (both, 0, 0, 2), {}, view)
+        view.data = both[2:]
+        expect(number(view) == (False, None), "it names another part")
 
 
 class Lister(nn.Module):
