@@ -3,20 +3,19 @@
 The plan is kept in the user's cache folder, so that a second run of the same loop starts with it. Its first context then
 shows whether the calls are still those; if not, the loop is watched again.
 """
+import contextlib
 import sys
 import weakref
 
 import torch
 
 from auto_cache import CachedPlan
-from auto_facts import facts_of
+from auto_facts import facts_of, keywords_of_call, where_trained
 from auto_watch import PassingWatcher
 from auto_words import declined, first_line, found, in_core_facts, moves
 from carry import Carrier, apply
 from carry_attach import in_backward
-from carry_plan import PlanError
 from mistakes import check_modules
-from versions import LACKS
 
 HUGE = "1000000 GB"  # a card that holds any step: for its peak in core
 ALIKE_SHARE = 0.9    # of the calls up to where the first context ended: so many are those of the cached plan
@@ -28,10 +27,10 @@ class Auto:
     def __init__(self, model, asked, device, kinds, spillway):
         self.model, self.name, self.asked, self.kinds = weakref.ref(model), type(model).__name__, asked, kinds
         self.device, self.spillway = device, spillway
-        self.phase, self.said, self.inner, self.handles = "waiting", [], None, []
-        self.cached = None
-        keys = {} if LACKS["untyped_storage"] else {"with_kwargs": True}  # 1.13: its hooks do not see them
-        self.handles = [model.register_forward_pre_hook(self._first_forward, **keys)]
+        self.phase, self.said, self.inner = "waiting", [], None
+        self.cached, self.unkept = None, None  # CachedPlan; else why there is none
+        # For all modules: a hook in the model itself would be copied and pickled with it.
+        self.handles = [torch.nn.modules.module.register_module_forward_pre_hook(self._first_forward)]
 
     def detach(self):
         """Takes everything off; training goes on plainly."""
@@ -59,21 +58,45 @@ class Auto:
 
     # Phases.
 
-    def _first_forward(self, model, args, kwargs=None):
-        if not model.training or not torch.is_grad_enabled() or in_backward():
+    def _first_forward(self, module, args):
+        if module is not self.model() or not module.training or not torch.is_grad_enabled() or in_backward():
             return
+        kwargs = keywords_of_call(module)
         self._unhook()
-        self.cached = CachedPlan(facts_of(model, args, kwargs or {}, self.device, self.asked))
-        kept = self.cached.load()
-        try:
+        with self._going_on():
+            self.device = self.device or where_trained(module)
+            kept = self._look_up(module, args, kwargs)
             if kept is None or not self._carry(*kept, cached=True):
                 self._watch()
-        except BaseException:
+
+    def _look_up(self, module, args, kwargs):
+        """What is kept of this loop. Where the loop cannot be described, nothing is, and the loop is watched."""
+        try:
+            facts = facts_of(module, args, kwargs, self.device, self.asked)
+            if not facts["batch"]:
+                raise ValueError("no tensor is seen among the model's arguments")
+            self.cached = CachedPlan(facts)
+        except Exception as error:
+            self.unkept = "the loop cannot be described (%s)" % first_line(error)
+            return None
+        return self.cached.load()
+
+    @contextlib.contextmanager
+    def _going_on(self):
+        """Whatever fails inside is said, and training goes on without a plan; who interrupts it ends it."""
+        try:
+            yield
+        except Exception as error:
             self.detach()
+            self._say(declined(self.name, self.asked["memory"], error))
+        except BaseException as error:
+            was = self.phase
+            self.detach()
+            self._say("interrupted while %s (%s): training goes on without a plan" % (was, type(error).__name__))
             raise
 
     def _watch(self):
-        self.phase, self.inner = "watching", PassingWatcher(self.device, self.kinds, self._plan)
+        self.phase, self.inner = "watching", PassingWatcher(self.device, self.kinds, self._plan, self._going_on)
         self._begin_with(self.inner)
 
     def _begin_with(self, inner):
@@ -83,42 +106,38 @@ class Auto:
 
     def _plan(self, step):
         self.phase, self.inner = "planning", None
-        try:
-            plan = self.spillway.plan(step, **self.asked).content
-            whole = self.spillway.plan(step, HUGE, strategy="in-core").content if moves(plan) else plan
-            in_core = in_core_facts(whole, step)
-            self._keep(plan, in_core)
-            self._carry(plan, in_core)
-        except self.spillway.SpillwayError as error:
-            self.detach()
-            self._say(declined(self.name, self.asked["memory"], error))
-        except BaseException as error:
-            was = self.phase
-            self.detach()
-            self._say("interrupted while %s (%s): training goes on without a plan" % (was, type(error).__name__))
-            raise
+        plan = self.spillway.plan(step, **self.asked).content
+        whole = self.spillway.plan(step, HUGE, strategy="in-core").content if moves(plan) else plan
+        in_core = in_core_facts(whole, step)
+        self._keep(plan, in_core)
+        self._carry(plan, in_core)
 
     def _keep(self, plan, in_core):
         try:
-            self.cached.store(plan, in_core)
+            if self.cached is not None:
+                self.cached.store(plan, in_core)
         except OSError as error:
-            self._say("the plan is not kept, since %s cannot be written (%s): the next run plans again"
-                      % (self.cached.path, error.strerror))
+            self.unkept = "%s cannot be written (%s)" % (self.cached.path, error.strerror)
+        if self.unkept is not None:
+            self._say("the plan is not kept, since %s: the next run plans again" % self.unkept)
 
     def _carry(self, plan, in_core, cached=False):
         """False: a cached plan that is none of this network."""
         self.phase = "carrying"
         try:
+            sentence = found(self.name, plan, in_core, self.asked["memory"], cached)
             if moves(plan):
                 self.inner = apply(plan, device=self.device)
                 self._begin_with(self.inner)
-        except (PlanError, LookupError, TypeError) as error:
-            self.inner = None
+        except Exception:  # of a cached plan: whatever its file holds
+            inner, self.inner = self.inner, None
+            if inner is not None:
+                inner.detach()
             if not cached:
-                raise self.spillway.SpillwayError(first_line(error))
+                raise
             self.cached.forget()
             return False
-        self._say(found(self.name, plan, in_core, self.asked["memory"], cached))
+        self._say(sentence)
         if self.inner is None:
             self.phase = "plain"
         elif cached:
@@ -135,11 +154,12 @@ class Auto:
         context = self.inner.account.contexts[0]
         if context["lost_at"] is None and context["matched"] and context["matched"] >= ALIKE_SHARE * context["clock"]:
             return
-        self.inner.detach()
-        self.inner.model = lambda: None  # its hook is still to be called at this forward
-        self.cached.forget()
-        self._say("%s: the calls are not those of the cached plan: the loop is watched again" % self.name)
-        self._watch()
+        with self._going_on():
+            self.inner.detach()
+            self.inner.model = lambda: None  # its hook is still to be called at this forward
+            self.cached.forget()
+            self._say("%s: the calls are not those of the cached plan: the loop is watched again" % self.name)
+            self._watch()
 
 
 def auto(model, memory, strategy="best", link=None, margin=None, device=None, kinds=1):
@@ -156,6 +176,6 @@ def auto(model, memory, strategy="best", link=None, margin=None, device=None, ki
         raise RuntimeError("auto: the package spillway is not installed, and with it the program that plans: install its wheel")
     check_modules([model])
     planner.checked_program()
-    where = torch.device(device) if device else next((p.device for p in model.parameters()), torch.device("cpu"))
+    where = torch.device(device) if device else None  # where the first forward finds it
     asked = {"memory": memory, "strategy": strategy, "link": link, "margin": margin}
     return Auto(model, asked, where, kinds, spillway)

@@ -15,6 +15,12 @@ def cache_folder():
     return os.path.join(base, "spillway", "plans")
 
 
+def whole(plan, in_core, **_):
+    """Whether a damaged file lacks what is read before the plan itself is checked."""
+    return (all(isinstance(kind["before"], dict) for kind in [plan] + plan.get("more", []))
+            and all(isinstance(in_core[key], (int, float)) for key in ("peak_bytes", "step_time_ns", "spread")))
+
+
 class CachedPlan:
     """The file of one loop, whether it is there or not."""
 
@@ -27,9 +33,9 @@ class CachedPlan:
         try:
             with open(self.path, encoding="utf-8") as file:
                 content = json.load(file)
-            if (content["format"], content["version"]) == (CACHE_FORMAT, CACHE_VERSION):
+            if (content["format"], content["version"]) == (CACHE_FORMAT, CACHE_VERSION) and whole(**content):
                 return content["plan"], content["in_core"]
-        except (OSError, ValueError, LookupError, TypeError):
+        except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
             pass
         return None
 

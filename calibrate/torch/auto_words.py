@@ -1,4 +1,5 @@
 """What `auto` says: one sentence for each end that it can come to."""
+from carry_plan import PlanError
 
 
 def size(count):
@@ -38,4 +39,7 @@ def declined(name, memory, why):
 
 def first_line(error):
     lines = [line for line in str(error).split("\n") if line]
-    return lines[-1] if lines else type(error).__name__
+    kind = type(error).__name__
+    if not lines or not isinstance(error, (RuntimeError, PlanError)):  # not the program's or the carrier's own sentence
+        return ": ".join([kind] + lines[-1:])
+    return lines[-1]
