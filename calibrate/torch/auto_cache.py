@@ -3,6 +3,7 @@ import hashlib
 import json
 import os
 
+from carry_plan import plans_of
 from watch import write_whole
 
 CACHE_FORMAT, CACHE_VERSION = "spillway-auto", 1
@@ -16,9 +17,9 @@ def cache_folder():
 
 
 def whole(plan, in_core, **_):
-    """Whether a damaged file lacks what is read before the plan itself is checked."""
-    return (all(isinstance(kind["before"], dict) for kind in [plan] + plan.get("more", []))
-            and all(isinstance(in_core[key], (int, float)) for key in ("peak_bytes", "step_time_ns", "spread")))
+    """False, or an error of a kind that `load` expects: the file is damaged."""
+    plans_of(plan, "the cached plan")
+    return all(isinstance(in_core[key], (int, float)) for key in ("peak_bytes", "step_time_ns", "spread"))
 
 
 class CachedPlan:
@@ -35,7 +36,7 @@ class CachedPlan:
                 content = json.load(file)
             if (content["format"], content["version"]) == (CACHE_FORMAT, CACHE_VERSION) and whole(**content):
                 return content["plan"], content["in_core"]
-        except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        except (OSError, ValueError, LookupError, TypeError, RecursionError):
             pass
         return None
 

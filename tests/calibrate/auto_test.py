@@ -264,6 +264,10 @@ def a_model_is_copied_and_saved_before_its_first_step():
     other(torch.ones(4, 64))
     assert carrier.phase == "waiting"  # the copy is another network
     assert len(trained(network, told)) == 1 and carrier.phase == "plain" and nothing_left()
+    network = small()
+    carrier, told = hooked(network)
+    said = trained(network, told)
+    assert len(said) == 1 and said[0].endswith("(cached plan)") and carrier.phase == "plain", said
 
 
 class Takes(nn.Module):
