@@ -10,13 +10,12 @@ import weakref
 import torch
 
 from auto_cache import CachedPlan
-from auto_facts import facts_of
+from auto_facts import facts_of, keywords_of_call, where_trained
 from auto_watch import PassingWatcher
-from auto_words import declined, found, in_core_facts, moves
+from auto_words import declined, first_line, found, in_core_facts, moves
 from carry import Carrier, apply
 from carry_attach import ATTACHED, in_backward, lets_go, takes_over
 from mistakes import check_modules
-from versions import LACKS
 
 HUGE = "1000000 GB"  # a card that holds any step: for its peak in core
 ALIKE_SHARE = 0.9    # of the calls up to where the first context ended: so many are those of the cached plan
@@ -29,10 +28,10 @@ class Auto:
         self.model, self.name, self.asked, self.kinds = weakref.ref(model), type(model).__name__, asked, kinds
         self.device, self.spillway = device, spillway
         self.phase, self.said, self.inner, self.handles = "waiting", [], None, []
-        self.cached = None
-        keys = {} if LACKS["untyped_storage"] else {"with_kwargs": True}  # 1.13: its hooks do not see them
+        self.cached, self.unkept = None, None  # CachedPlan; else why there is none
         takes_over(model, self)
-        self.handles = [model.register_forward_pre_hook(self._first_forward, **keys)]
+        # For all modules: a hook in the model itself would be copied and pickled with it.
+        self.handles = [torch.nn.modules.module.register_module_forward_pre_hook(self._first_forward)]
 
     def detach(self):
         """Takes everything off; training goes on plainly."""
@@ -61,15 +60,28 @@ class Auto:
 
     # Phases.
 
-    def _first_forward(self, model, args, kwargs=None):
-        if not model.training or not torch.is_grad_enabled() or in_backward():
+    def _first_forward(self, module, args):
+        if module is not self.model() or not module.training or not torch.is_grad_enabled() or in_backward():
             return
+        kwargs = keywords_of_call(module)
         self._unhook()
         with self._going_on():
-            self.cached = CachedPlan(facts_of(model, args, kwargs or {}, self.device, self.asked))
-            kept = self.cached.load()
+            self.device = self.device or where_trained(module)
+            kept = self._look_up(module, args, kwargs)
             if kept is None or not self._carry(*kept, cached=True):
                 self._watch()
+
+    def _look_up(self, module, args, kwargs):
+        """What is kept of this loop. Where the loop cannot be described, nothing is, and the loop is watched."""
+        try:
+            facts = facts_of(module, args, kwargs, self.device, self.asked)
+            if kwargs is None or not facts["batch"]:
+                raise ValueError("no batch is seen among the model's arguments")
+            self.cached = CachedPlan(facts)
+        except Exception as error:
+            self.unkept = "the loop cannot be described (%s)" % first_line(error)
+            return None
+        return self.cached.load()
 
     @contextlib.contextmanager
     def _going_on(self):
@@ -106,10 +118,12 @@ class Auto:
 
     def _keep(self, plan, in_core):
         try:
-            self.cached.store(plan, in_core)
+            if self.cached is not None:
+                self.cached.store(plan, in_core)
         except OSError as error:
-            self._say("the plan is not kept, since %s cannot be written (%s): the next run plans again"
-                      % (self.cached.path, error.strerror))
+            self.unkept = "%s cannot be written (%s)" % (self.cached.path, error.strerror)
+        if self.unkept is not None:
+            self._say("the plan is not kept, since %s: the next run plans again" % self.unkept)
 
     def _carry(self, plan, in_core, cached=False):
         """False: a cached plan that is none of this network."""
@@ -168,6 +182,6 @@ def auto(model, memory, strategy="best", link=None, margin=None, device=None, ki
     size = planner.check(memory, strategy, margin=margin, link=link)
     if not isinstance(kinds, int) or kinds < 1:
         raise spillway.SpillwayError("kinds: expected a whole number from 1 on, found %r" % (kinds,))
-    where = torch.device(device) if device else next((p.device for p in model.parameters()), torch.device("cpu"))
+    where = torch.device(device) if device else None  # where the first forward finds it
     asked = {"memory": size, "strategy": strategy, "link": link, "margin": margin}
     return Auto(model, asked, where, kinds, spillway)

@@ -3,6 +3,7 @@ import hashlib
 import json
 import os
 
+from carry_plan import plans_of
 from watch import write_whole
 
 CACHE_FORMAT, CACHE_VERSION = "spillway-auto", 1
@@ -13,6 +14,12 @@ def cache_folder():
     named = os.environ.get("XDG_CACHE_HOME", "")
     base = named if named.startswith("/") else os.path.join(os.path.expanduser("~"), ".cache")
     return os.path.join(base, "spillway", "plans")
+
+
+def whole(plan, in_core, **_):
+    """False, or an error of a kind that `load` expects: the file is damaged."""
+    plans_of(plan, "the cached plan")
+    return all(isinstance(in_core[key], (int, float)) for key in ("peak_bytes", "step_time_ns", "spread"))
 
 
 class CachedPlan:
@@ -27,9 +34,9 @@ class CachedPlan:
         try:
             with open(self.path, encoding="utf-8") as file:
                 content = json.load(file)
-            if (content["format"], content["version"]) == (CACHE_FORMAT, CACHE_VERSION):
+            if (content["format"], content["version"]) == (CACHE_FORMAT, CACHE_VERSION) and whole(**content):
                 return content["plan"], content["in_core"]
-        except (OSError, ValueError, LookupError, TypeError):
+        except (OSError, ValueError, LookupError, TypeError, RecursionError):
             pass
         return None
 

@@ -9,6 +9,7 @@ those copies are not in the times.
 import json
 import os
 import sys
+import tempfile
 import weakref
 
 import torch
@@ -194,14 +195,22 @@ class Watcher(Following):
 
 def write_whole(path, content):
     """The file, or nothing of it. OSError: it cannot be written."""
-    temporary = "%s.%d.tmp" % (path, os.getpid())
+    handle, temporary = tempfile.mkstemp(".tmp", os.path.basename(path) + ".", os.path.dirname(os.path.abspath(path)))
     try:
-        with open(temporary, "w") as file:
+        with open(handle, "w") as file:
             json.dump(content, file)
+        os.chmod(temporary, usual_mode())
         os.replace(temporary, path)
     finally:
         if os.path.exists(temporary):
             os.remove(temporary)
+
+
+def usual_mode():
+    """Of a file that `open` makes."""
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return 0o666 & ~mask
 
 
 def check_path(path):

@@ -4,6 +4,7 @@ torch_record_test.sh runs this file. The package is put together here from its s
 program. Devices are processors, so `memory` is what context and workspace take of a card, and a share of the step's peak.
 """
 import contextlib
+import copy
 import io
 import json
 import os
@@ -11,6 +12,7 @@ import shutil
 import stat
 import sys
 import tempfile
+import warnings
 
 import torch
 from torch import nn
@@ -268,7 +270,7 @@ def whatever_fails_while_a_plan_is_made_training_goes_on():
         raise OSError(28, "No space left on device")
     places = [(spillway, "plan"), (spillway.torch, "found")]
     if not OLD_IN_QUICK:
-        places += [(spillway.torch, name) for name in ("facts_of", "recording_of", "in_core_facts")]
+        places += [(spillway.torch, name) for name in ("recording_of", "in_core_facts")]
     for owner, name in places:
         usual = getattr(owner, name)
         setattr(owner, name, fails)
@@ -311,13 +313,155 @@ def interrupted_in_each_phase_nothing_is_left_behind():
     assert loop.same(Loop()) and loop.told[0].endswith("(cached plan)"), loop.told
 
 
+def small(build=nn.Sequential):
+    torch.manual_seed(1)
+    return build(nn.Linear(64, 64), nn.Tanh(), nn.Linear(64, 64))
+
+
+def hooked(network, **asked):
+    """Its carrier, and what it prints."""
+    import spillway.torch
+    told = io.StringIO()
+    with contextlib.redirect_stderr(told):
+        return spillway.torch.auto(network, "%d B" % HUGE, margin=0, **asked), told
+
+
+def trained(network, told, steps=STEPS, group=None):
+    optimizer = torch.optim.SGD(network.parameters(), 0.1)
+    optimizer.param_groups[0].update(group or {})
+    with contextlib.redirect_stderr(told):
+        for _ in range(steps):
+            network(torch.ones(4, 64)).square().mean().backward()
+            optimizer.step()
+            optimizer.zero_grad()
+    return [line for line in told.getvalue().split("\n") if line.startswith("Spillway: ")]
+
+
+@test
+def a_model_is_copied_and_saved_before_its_first_step():
+    network = small()
+    carrier, told = hooked(network)
+    other, file = copy.deepcopy(network), io.BytesIO()
+    torch.save(network, file)
+    assert not network._forward_pre_hooks and b"spillway" not in file.getvalue()
+    other(torch.ones(4, 64))
+    assert carrier.phase == "waiting"  # the copy is another network
+    assert len(trained(network, told)) == 1 and carrier.phase == "plain" and nothing_left()
+    network = small()
+    carrier, told = hooked(network)
+    said = trained(network, told)
+    assert len(said) == 1 and said[0].endswith("(cached plan)") and carrier.phase == "plain", said
+
+
+class Takes(nn.Module):
+    """Its batch in any tree."""
+
+    def __init__(self, x_of, act=None):
+        super().__init__()
+        self.net, self.x_of, self.act = small(), x_of, act
+
+    def extra_repr(self):
+        return repr(self.act)
+
+    def forward(self, *args, **kwargs):
+        return self.net(self.x_of(*args, **kwargs))
+
+
+class Batch:
+    def __init__(self, x):
+        self.x = x
+
+
+def place_of(network, *args, **kwargs):
+    """Where the plan of this first forward is kept."""
+    carrier, _ = hooked(network)
+    network(*args, **kwargs)
+    carrier.detach()
+    assert nothing_left()
+    return carrier.cached and carrier.cached.path
+
+
+@test
+def the_digest_sees_the_batch_wherever_it_lies_and_no_addresses():
+    trees = [lambda x: ((x,), {}), lambda x: (({"x": x},), {}), lambda x: (([[x]],), {}), lambda x: ((), {"x": x}),
+             lambda x: ((), {"batch": {"x": (x,)}}), lambda x: ((Batch(x),), {})]
+    reads = [lambda x: x, lambda b: b["x"], lambda b: b[0][0], lambda x: x, lambda batch: batch["x"][0], lambda b: b.x]
+    for number, (tree, read) in enumerate(zip(trees, reads)):
+        places = []
+        for rows in (4, 4, 4000):
+            args, kwargs = tree(torch.zeros(rows, 64))
+            places.append(place_of(Takes(read, act=lambda x: x), *args, **kwargs))
+        assert places[0] is not None and places[0] == places[1] != places[2], (number, places)
+    assert spillway_torch.keywords_of_call(small()) is None  # asked outside of its call
+    hidden = torch.zeros(4, 64)
+    assert place_of(Takes(lambda: hidden)) is None  # no batch is seen: no cached plan
+
+
+@test
+def what_cannot_be_described_is_watched_and_not_kept():
+    class Odd:
+        def __bool__(self):
+            raise ValueError("ambiguous")
+    for group, kept in (({"more": torch.ones(2)}, True), ({"more": Odd()}, False)):
+        network = small()
+        carrier, told = hooked(network)
+        said = trained(network, told, group=group)
+        assert carrier.phase == "plain" and "fits into" in said[-1], said
+        assert len(kept_files()) == kept and len(said) == 2 - kept and (kept or "cannot be described" in said[0]), said
+        for name in kept_files():
+            os.remove(os.path.join(spillway_torch.cache_folder(), name))
+
+
+@test
+def the_device_is_that_of_the_first_step():
+    network = small().to("meta")
+    carrier, told = hooked(network)
+    network.to_empty(device="cpu")
+    with torch.no_grad():
+        for parameter in network.parameters():
+            parameter.fill_(0.01)
+    said = trained(network, told)
+    assert carrier.device.type == "cpu" and "fits into" in said[0], (carrier.device, said)
+
+
+@test
+def a_plan_is_kept_without_a_warning():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", FutureWarning)
+        warnings.simplefilter("error", DeprecationWarning)
+        for kind in ("cpu", "cuda"):
+            spillway_torch.precision(torch.device(kind))
+
+
+@test
+def files_have_the_mode_that_the_user_wants_and_leave_nothing_beside_them():
+    folder = os.environ["XDG_CACHE_HOME"]
+    usual = os.umask(0o027)
+    try:
+        spillway_torch.write_whole(os.path.join(folder, "step.json"), {})
+    finally:
+        os.umask(usual)
+    assert os.listdir(folder) == ["step.json"]
+    assert stat.S_IMODE(os.stat(os.path.join(folder, "step.json")).st_mode) == 0o640
+    try:
+        spillway_torch.write_whole(os.path.join(folder, "other.json"), {"a": object()})
+        assert False, "not refused"
+    except TypeError:
+        assert os.listdir(folder) == ["step.json"]
+
+
 @test_of_the_newest
 def a_spoiled_file_of_the_cache_is_as_none():
     memory, plain = tight(), Loop()
     Loop(memory)
     path = os.path.join(spillway_torch.cache_folder(), kept_files()[0])
-    for spoiled in ("", "{}", '{"format": "spillway-auto", "version": 1, "plan": {"before": {"x": [1]}}, "in_core": {}}',
-                    '{"format": "spillway-auto", "version": 1, "plan": {"before": [], "more": 3}, "in_core": {}}'):
+    with open(path) as file:
+        good = json.load(file)
+    head = {"format": "spillway-auto", "version": 1}
+    damaged = [dict(head, plan={"before": {"x": [1]}}, in_core={}), dict(head, plan={"before": []}, in_core={}),
+               dict(head, plan={"before": {}, "capacity_bytes": 1}, in_core=good["in_core"]), dict(head, plan=7, in_core=7),
+               dict(good, in_core={}), dict(good, plan=dict(good["plan"], calls=5)), dict(good, plan=dict(good["plan"], more=3))]
+    for spoiled in ["", "{}"] + [json.dumps(each) for each in damaged]:
         with open(path, "w") as file:
             file.write(spoiled)
         loop = Loop(memory)

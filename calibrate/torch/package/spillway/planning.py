@@ -35,11 +35,13 @@ class Plan:
 
     def save(self, path: Union[str, "os.PathLike[str]"]) -> None:
         """Writes the file, or nothing of it."""
-        temporary = "%s.%d.tmp" % (os.fspath(path), os.getpid())
+        name = os.path.abspath(os.fspath(path))
+        handle, temporary = tempfile.mkstemp(".tmp", os.path.basename(name) + ".", os.path.dirname(name))
         try:
-            with open(temporary, "w", encoding="utf-8") as file:
+            with open(handle, "w", encoding="utf-8") as file:
                 json.dump(self.content, file)
-            os.replace(temporary, path)
+            os.chmod(temporary, _usual_mode())
+            os.replace(temporary, name)
         finally:
             if os.path.exists(temporary):
                 os.remove(temporary)
@@ -87,6 +89,13 @@ def checked_program() -> str:
         raise SpillwayError("%s says '%s', and the package is spillway %s: install the package again"
                             % (found, told.strip().split("\n")[0][:80], version()))
     return found
+
+
+def _usual_mode() -> int:
+    """Of a file that `open` makes."""
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return 0o666 & ~mask
 
 
 def _file_of(step: Step, folder: str) -> str:

@@ -2,7 +2,8 @@
 
     Trainer(..., callbacks=[Spillway(apply("plan.json"))])
 
-A subclass of three lines does the same:
+The Trainer calls no callback after an exception: the context stays open until `carrier.end()`. Better is
+`carrier.attach(model)`, or a subclass:
 
     class Spilled(Trainer):
         def training_step(self, *args, **kwargs):
