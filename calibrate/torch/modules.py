@@ -79,13 +79,13 @@ class ModuleNames:
             if node is None or self._mark in node.metadata:
                 continue
             node.metadata[self._mark] = True
-            self._handles.append(node.register_hook(self._hook(name)))
+            self._handles.append(node.register_hook(self._hook(name, node.name())))
             open_nodes += [below for below, _ in node.next_functions]
 
-    def _hook(self, name):
-        def ended(*_):
+    def _hook(self, name, kind):
+        def ended(_, gradients):
             self._claim(name)
-            self.functions.ended()
+            self.functions.ended(kind, name, gradients)
         return ended
 
 

@@ -168,7 +168,7 @@ class Recorder(TorchDispatchMode):
         last = len(self.nodes) - 1
         self.seen_until = {root: self.nodes[min(number, last)]["id"]
                            for root, number in dict(self._lifetimes.seen_until, **late).items()}
-        tell_taken(self.nodes, self._modules.functions.by_node)
+        tell_taken(self.nodes, self._modules.functions)
         make_phases_one_after_another(self.nodes)
 
 

@@ -5,6 +5,9 @@ the second call reads must be on the device from the first on. A recording says 
 """
 from versions import CURRENT_NODE
 
+# PyTorch 1.13: functions that take the first operand of their forward call for its shape alone, and that call.
+TAKE_FOR_SHAPE = {"MeanBackward1": "aten.mean.dim"} if CURRENT_NODE is None else {}
+
 
 class Functions:
     """By node of a recording: a number of the gradient function that made the call; None: none did."""
@@ -12,6 +15,7 @@ class Functions:
     def __init__(self, mark, numbers):
         """`mark`: a key of our own in the metadata of autograd's nodes; `numbers`: an iterator."""
         self.by_node = []
+        self.for_shape = []  # (index of the first call, forward's op, its module, shape of its result) of TAKE_FOR_SHAPE
         self._mark, self._numbers, self._open = mark, numbers, []
 
     def add(self, backward):
@@ -26,20 +30,32 @@ class Functions:
     def _of(self, running):
         return None if running is None else running.metadata.setdefault(self._mark, next(self._numbers))
 
-    def ended(self):
-        """A gradient function is over. PyTorch 1.13 tells of none that begins: all calls since the last one are its own."""
+    def ended(self, kind, module, gradients):
+        """A gradient function is over. PyTorch 1.13 tells of none that begins: all calls since the last one are its own.
+
+        `kind`: its name; `module`: that of its forward call; `gradients`: of that call's results.
+        """
         number = next(self._numbers)
+        if kind in TAKE_FOR_SHAPE and self._open and gradients[0] is not None:
+            self.for_shape.append((self._open[0], TAKE_FOR_SHAPE[kind], module, list(gradients[0].shape)))
         for index in self._open:
             self.by_node[index] = number
         self._open = []
 
 
-def tell_taken(nodes, by_node):
-    """Puts `also` on nodes: what a later call of the same gradient function reads of forward, by its name at that time."""
-    ends = dict(runs_of(by_node[:len(nodes)]))
+def tell_taken(nodes, functions):
+    """Puts `also` on nodes: what a later call of the same gradient function reads of forward, by its name at that time.
+
+    What a function takes and none of its calls reads is on the device to the last of them.
+    """
+    ends, unread = dict(runs_of(functions.by_node[:len(nodes)])), taken_for_shape(nodes, functions.for_shape)
     root, name_now, forward = {}, {}, set()  # by id: under which its bytes were made; by that one: its id now
     for index, node in enumerate(nodes):
-        for bytes_of, last in last_reads(nodes[index:ends.get(index, index)], root).items():
+        end = ends.get(index, index)
+        taken = last_reads(nodes[index:end], root)
+        if index in unread and end > index:
+            taken[root.get(unread[index], unread[index])] = end - index
+        for bytes_of, last in taken.items():
             for early in nodes[index:index + last] if bytes_of in forward else ():
                 if name_now[bytes_of] not in early["deps"]:
                     early.setdefault("also", []).append(name_now[bytes_of])
@@ -48,6 +64,19 @@ def tell_taken(nodes, by_node):
             root[result["id"]], name_now[begun] = begun, result["id"]
             if "bytes" in result and node["pass"] == "forward":
                 forward.add(begun)
+
+
+def taken_for_shape(nodes, functions):
+    """By the index of a function's first call: the name of what it takes. Of equal forward calls the last comes first."""
+    found, used = {}, set()
+    for first, op, module, shape in functions:
+        for index in range(min(first, len(nodes)) - 1, -1, -1):
+            node = nodes[index]
+            if index not in used and (node["op"], node["module"]) == (op, module) and node["outputs"][0]["shape"] == shape:
+                used.add(index)
+                found[first] = node["deps"][0]
+                break
+    return found
 
 
 def runs_of(by_node):

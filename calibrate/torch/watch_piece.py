@@ -113,7 +113,7 @@ class Piece:
         last = len(self.nodes) - 1
         self.seen_until = {root: self.nodes[min(number, last)]["id"]
                            for root, number in dict(self._lifetimes.seen_until, **late).items()}
-        tell_taken(self.nodes, self.modules.functions.by_node)
+        tell_taken(self.nodes, self.modules.functions)
         make_phases_one_after_another(self.nodes)
         self._begin_backward_with_its_gradient()
         self._classify()

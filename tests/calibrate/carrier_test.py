@@ -23,6 +23,7 @@ from carrier_hand import trained as hand_trained
 from carrier_networks import NETWORKS
 from carrier_order import ORDER
 from carrier_pairs import PAIRS
+from carrier_random import DRAWER, drawn, moves_of
 from carrier_told import TOLD
 
 PROGRAM = os.environ["SPILLWAY"]
@@ -403,6 +404,33 @@ def mutated_actions_cost_memory_not_numbers(plans):
                     key = draw.choice(plan["calls"])["id"]
                 before.setdefault(key, []).append([kind, target])
         assert carried(dict(plan, before=before), name, steps=2)[1].same(plain[name])
+
+
+@test
+def random_plans_are_equal_or_refused(plans):
+    """By the generator of the project's own tests: gaps, entries and chains that no planner decides on."""
+    if DRAWER is None:
+        print("left out: random plans, SPILLWAY_DRAWER names no program of tests")
+        return
+    count = 300 if DEEP else 12 if LEAN else 30
+    equal, moved, above, refused = 0, [0, 0, 0], 0, []
+    for name in CARRIED:
+        plain = Trained(name, steps=2)
+        files, reasons = drawn(plans.step(name), os.path.join(plans.folder, "drawn-" + name), count // len(CARRIED))
+        for plan in files:
+            carrier, trained = carried(plan, name, steps=2)
+            assert trained.same(plain), (name, plan["before"])
+            contexts = carrier.account.contexts
+            assert all(context["extra"] == 0 and context["missing"] == 0 for context in contexts), (name, contexts[-1])
+            equal, moved = equal + 1, [a + b for a, b in zip(moved, moves_of(plan))]
+            above += max(peaks_of(carrier)) + beside(plan) > plan["peak_bytes"]
+        refused += reasons
+    print("random plans: %d equal, %d refused; %d copies out, %d in, %d calls again; %d above their peak"
+          % (equal, len(refused), *moved, above))
+    for reason in sorted(set(refused)):
+        print("  refused: " + reason)
+    assert all("cannot be carried out" in reason or "not_carried: " in reason for reason in refused), refused
+    assert above == 0 and equal >= count // 2 and min(moved) > count, (above, equal, moved)
 
 
 @test

@@ -257,6 +257,26 @@ def test_what_a_gradient_function_takes_before_its_first_call():
     expect(not any("also" in node for node in step["nodes"] if node["pass"] != "backward"), "also outside of backward")
 
 
+class Means(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.a, self.b = nn.Linear(width, width), nn.Linear(width, width)
+
+    def forward(self, x):
+        return self.a(x).tanh().mean(1) * self.b(x).exp().mean(1)
+
+
+def test_what_a_gradient_function_takes_for_a_shape():
+    """Two means of one shape in one module: PyTorch 1.13 unpacks of each what it averaged, and reads none of it."""
+    torch.manual_seed(1)
+    step = Job(Means(8), [torch.randn(4, 8), torch.randn(4)], nn.functional.mse_loss).record()
+    makers = {result["id"]: node["op"] for node in step["nodes"] for result in node["results"] if node["pass"] == "forward"}
+    taken = [[makers[name] for name in node.get("also", [])] for node in step["nodes"]
+             if node["op"] == "aten.div.Scalar" and node["pass"] == "backward"]
+    expected = [["aten.exp.default"], ["aten.tanh.default"]] if OLD else [[], []]
+    expect(sorted(taken) == expected, taken)
+
+
 class Cubed(torch.autograd.Function):
     """Reads what it saved after a call of its own."""
 

@@ -6,6 +6,7 @@
 # In the deep tier (SPILLWAY_DEEP) torch_zoo.py and torch_today.py follow, on PyTorch 2.6 and later; after carrier_test.py the networks and
 # loops of carrier_zoo.py, carrier_frameworks.py and carrier_nnunet.py.
 # In the quick tier two loops of carrier_frameworks.py come after auto_test.py.
+# SPILLWAY_DRAWER: the tests of scenarios, which draw the random plans of carrier_test.py; left out without it.
 # SPILLWAY_TORCH_TEST: another file of tests in this folder, such as carrier_test.py, in place of torch_record_test.py.
 # Pythons: SPILLWAY_TORCH_PYTHON if set, else that of calibrate/torch/environment.sh if it was made, and Debian's.
 set -uo pipefail
