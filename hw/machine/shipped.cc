@@ -5,6 +5,8 @@
 #include <filesystem>
 #include <system_error>
 
+#include "hw/text/document.h"
+
 namespace spillway {
 
 namespace fs = std::filesystem;
@@ -23,10 +25,12 @@ std::string MachineFolder() {
   const char* const home = std::getenv("SPILLWAY_HOME");
   if (home != nullptr && *home != '\0') return std::string(home) + "/hw";
   std::error_code error;
-  const fs::path beside = fs::read_symlink("/proc/self/exe", error).replace_filename("hw");
+  const fs::path program = fs::read_symlink("/proc/self/exe", error);
+  const fs::path beside = fs::path(program).replace_filename("hw");
 #ifndef SPILLWAY_PORTABLE
-  if (!fs::exists(beside / "unit.yaml", error)) return SPILLWAY_SOURCE_DIR "/hw";
+  if (program.empty() || !fs::exists(beside / "unit.yaml", error)) return SPILLWAY_SOURCE_DIR "/hw";
 #endif
+  if (program.empty()) throw UserError("the program's own place cannot be read from /proc; set SPILLWAY_HOME");
   return beside.string();
 }
 

@@ -220,16 +220,19 @@ void CheckRoot(const Node& root, Diagnostics& diagnostics) {
   }
 }
 
-// As in `memory: [8, 16] GB`.
-bool TextFollowsList(std::string_view text, Mark mark) {
+// As in `memory: [8, 16] GB`, where a word follows and ends the line; not where a comma is missing or a bracket too many.
+bool WordFollowsList(std::string_view text, Mark mark) {
   for (int line = 1; line < mark.line; ++line) {
     const std::size_t end = text.find('\n');
     if (end == std::string_view::npos) return false;
     text.remove_prefix(end + 1);
   }
-  const std::string_view before = text.substr(0, static_cast<std::size_t>(std::max(mark.column, 1)) - 1);
+  text = text.substr(0, text.find('\n'));
+  const std::size_t place = std::min(text.size(), static_cast<std::size_t>(std::max(mark.column, 1)) - 1);
+  const std::string_view before = text.substr(0, place), after = text.substr(place);
   const std::size_t last = before.find_last_not_of(" ");
-  return last != std::string_view::npos && before.find('\n') == std::string_view::npos && before[last] == ']';
+  return last != std::string_view::npos && before[last] == ']' && !after.empty() &&
+         after.find_first_of(":]}") == std::string_view::npos;
 }
 
 void BuildTree(Document& document, Diagnostics& diagnostics) {
@@ -247,7 +250,7 @@ void BuildTree(Document& document, Diagnostics& diagnostics) {
     diagnostics.Error(stop.mark, stop.message);
   } catch (const YAML::Exception& error) {
     const Mark mark = ToMark(error.mark);
-    diagnostics.Error(mark, TextFollowsList(document.text, mark)
+    diagnostics.Error(mark, WordFollowsList(document.text, mark)
                                 ? std::string("text behind a list in brackets: expected units in the items, as in "
                                               "[8 GB, 16 GB]")
                                 : fmt::format("not valid YAML: {}", error.msg));

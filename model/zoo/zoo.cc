@@ -1,8 +1,10 @@
 #include "model/zoo/zoo.h"
 
+#include <algorithm>
 #include <optional>
 
 #include "hw/text/lists.h"
+#include "model/network/layer_kind.h"
 
 namespace spillway {
 
@@ -51,8 +53,9 @@ const std::vector<ZooEntry>& Zoo() {
   return table;
 }
 
-Network BuildZooNetwork(const std::string& name, const ZooOptions& options) {
-  CheckOptions(options);
+namespace {
+
+Network Named(const std::string& name, const ZooOptions& options) {
   for (const ZooEntry& entry : Zoo()) {
     if (name == entry.name) return entry.build(options);
   }
@@ -71,6 +74,57 @@ Network BuildZooNetwork(const std::string& name, const ZooOptions& options) {
   throw UserError("unknown network '" + name + "'" + DidYouMean(name, NamesOf(Zoo())) +
                   " (also resnet<3n+2> from 26 on, vgg<16+5k>, nnunet-3d-<stages> and swin-unetr-<12k>; others are "
                   "files, `file: ...`, or recorded steps, `graph: ...`)");
+}
+
+bool Takes(const std::string& name, ZooOptions options, std::int64_t image) {
+  options.image = image;
+  try {
+    Named(name, options);
+    return true;
+  } catch (const UserError&) {
+    return false;
+  }
+}
+
+// Says which sizes of image are taken below and above the one that is not; "" where none is found.
+std::string SizesBeside(const std::string& name, const ZooOptions& options) {
+  for (std::int64_t step = 2; step <= 128 && step < options.image; step *= 2) {
+    const std::int64_t below = options.image / step * step;
+    if (!Takes(name, options, below) || !Takes(name, options, below + step)) continue;
+    return "image " + std::to_string(options.image) + ": '" + name + "' takes sizes such as " + std::to_string(below) +
+           " and " + std::to_string(below + step);
+  }
+  return "";
+}
+
+Network OfSizeAsked(const std::string& name, const ZooOptions& options) {
+  try {
+    return Named(name, options);
+  } catch (const UserError&) {
+    const std::string sizes = SizesBeside(name, options);
+    if (sizes.empty()) throw;
+    throw UserError(sizes);
+  }
+}
+
+// An option that the network has no place for is a mistake.
+void CheckMeant(const std::string& name, const ZooOptions& options, const Network& network) {
+  if (options.frames != 0 && network.input.d != options.frames) throw UserError("frames: '" + name + "' has none");
+  const auto has_classes = [&](const Layer& layer) {
+    return layer.kind->loss && network.layers[static_cast<std::size_t>(layer.inputs[0])].shape.c == options.classes;
+  };
+  if (options.classes != 0 && std::none_of(network.layers.begin(), network.layers.end(), has_classes)) {
+    throw UserError("classes: '" + name + "' has none to choose");
+  }
+}
+
+}  // namespace
+
+Network BuildZooNetwork(const std::string& name, const ZooOptions& options) {
+  CheckOptions(options);
+  Network network = OfSizeAsked(name, options);
+  CheckMeant(name, options, network);
+  return network;
 }
 
 }  // namespace spillway

@@ -194,7 +194,10 @@ std::vector<VerbWords> WordsOfVerbs() {
 }
 
 Arguments ParseArguments(const std::vector<std::string>& words) {
-  if (words == std::vector<std::string>{"--version", "--verbose"}) return {nullptr, kExitDone, VersionText(true)};
+  using Words = std::vector<std::string>;
+  if (words == Words{"--version", "--verbose"} || words == Words{"--verbose", "--version"}) {
+    return {nullptr, kExitDone, VersionText(true)};
+  }
   const std::string no_verb = VerbMistake(words, NamesOf(Verbs()));
   if (!no_verb.empty()) return {nullptr, kExitWrongInput, no_verb};
   CLI::App app(kDescription, "spillway");

@@ -15,9 +15,9 @@ namespace {
 // $XDG_CACHE_HOME counts where it is an absolute path, as its specification says.
 std::string CacheFolder() {
   const char* const named = std::getenv("XDG_CACHE_HOME");
-  if (named != nullptr && named[0] == '/') return std::string(named) + "/spillway";
+  if (named != nullptr && named[0] == '/') return std::string(named) + "/spillway/plans";
   const char* const home = std::getenv("HOME");
-  return std::string(home != nullptr ? home : "~") + "/.cache/spillway";
+  return home == nullptr ? "none, for HOME is not set" : std::string(home) + "/.cache/spillway/plans";
 }
 
 }  // namespace

@@ -21,7 +21,7 @@ unset SPILLWAY_HOME SPILLWAY_PROGRAM PYTHONPATH LD_LIBRARY_PATH
 fail() { echo "FAILED: $1"; exit 1; }
 told=$(XDG_CACHE_HOME=$folder/cache spillway --version --verbose)
 grep -qx "profiles and scenarios: $site/spillway/program" <<<"$told" || fail "its files are those of the wheel: $told"
-grep -qx "cached plans: $folder/cache/spillway" <<<"$told" || fail "it names the folder of cached plans: $told"
+grep -qx "cached plans: $folder/cache/spillway/plans" <<<"$told" || fail "it names the folder of cached plans: $told"
 ldd "$site/spillway/program/spillway" | awk '/=> \// { print $3 }' | grep -v "^$site/" >outside || true
 ! grep -vE '/(libc|libm)\.so\.6$' outside || fail "libraries from outside"
 spillway run resnet50-pcie-vs-nvlink.yaml --out out >table
