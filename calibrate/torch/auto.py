@@ -165,9 +165,9 @@ class Auto:
 def auto(model, memory, strategy="best", link=None, margin=None, device=None, kinds=1):
     """Watches the loop that trains `model`, plans for a card of so much memory, and carries the plan out.
 
-    `strategy`, `link` and `margin` go to `spillway.plan`. `kinds`: at least so many kinds of step are watched. A sentence on
-    standard error says what was found. SpillwayError: no program, or one of another version. RecordError: the network is
-    compiled or lies on several devices.
+    `memory`: "11 GB", or bytes as a number. `strategy`, `link` and `margin` go to `spillway.plan`. `kinds`: at least so many
+    kinds of step are watched. A sentence on standard error says what was found. SpillwayError: an argument is wrong, or there
+    is no program, or one of another version. RecordError: the network is compiled or lies on several devices.
     """
     try:
         import spillway
@@ -175,7 +175,9 @@ def auto(model, memory, strategy="best", link=None, margin=None, device=None, ki
     except (ImportError, AttributeError):
         raise RuntimeError("auto: the package spillway is not installed, and with it the program that plans: install its wheel")
     check_modules([model])
-    planner.checked_program()
+    size = planner.check(memory, strategy, margin=margin, link=link)
+    if not isinstance(kinds, int) or kinds < 1:
+        raise spillway.SpillwayError("kinds: expected a whole number from 1 on, found %r" % (kinds,))
     where = torch.device(device) if device else None  # where the first forward finds it
-    asked = {"memory": memory, "strategy": strategy, "link": link, "margin": margin}
+    asked = {"memory": size, "strategy": strategy, "link": link, "margin": margin}
     return Auto(model, asked, where, kinds, spillway)

@@ -7,6 +7,7 @@ from clocks import NoClock
 from fakes import Fakes, looking_real
 from fresh import FreshMemory, fresh_by_node
 from known import Known
+from larger import Larger
 from mistakes import NumbersNeeded, RecordError
 from restrided import Restrided
 from rounds import time_alone
@@ -68,13 +69,15 @@ def fake_step(found, forward, batch, update, device, heard):
 
 
 def step_of_fakes(found, forward, batch, update, answers):
-    catalog, restrided = Catalog(), Restrided()
+    catalog, restrided, larger = Catalog(), Restrided(), Larger()
 
     def see(index, function, args, kwargs, result):
         catalog.see(index, function, args, kwargs, result)
         restrided.see(function, args, kwargs)
+        larger.see(index, function, args, kwargs, result)
     with restrided, answers.lists:
         step = one_step(found, forward, batch, update, NoClock(), answers, see)
+    larger.correct(step.nodes)
     step.catalog = catalog
     return step
 

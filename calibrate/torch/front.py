@@ -6,6 +6,7 @@ import torch
 
 from answers import SHARE_OF_FREE
 from calling import call_steps, list_step
+from foreach import foreach_notes
 from found import Found
 from machine import device_of, machine_of, memory_of_host
 from mistakes import RecordError, check_batch, check_devices, check_forward, check_memory, check_modules
@@ -59,7 +60,7 @@ class Job:
     def __init__(self, found, forward, batch, update, device, small, times, repetitions):
         self.found, self.forward, self.batch, self.update = found, forward, batch, update
         self.device, self.small, self.times, self.repetitions = device, small, times, repetitions
-        self.notes = []
+        self.notes = foreach_notes(found.optimizers)
 
     def run(self):
         self._tell_gradients()

@@ -11,8 +11,8 @@ import sys
 
 # A file comes after those that it imports.
 ORDER = ["versions", "calls", "taken", "modules", "mistakes", "found", "untouched", "storages", "clocks", "recorder",
-         "roles", "running", "machine", "peak", "fresh", "known", "restrided", "fakes", "answers", "work", "alone", "cache", "rounds",
-         "calling", "networks", "front", "carry_storage", "carry_calls", "carry_buffers", "carry_copies",
+         "roles", "running", "machine", "peak", "fresh", "known", "restrided", "larger", "foreach",
+         "fakes", "answers", "work", "alone", "cache", "rounds", "calling", "networks", "front", "carry_storage", "carry_calls", "carry_buffers", "carry_copies",
          "carry_match", "carry_notice", "carry_report", "carry_again", "carry_store", "carry_plan", "carry_fit",
          "carry_attach", "carry_making", "carry_follow", "carry_next", "carry_kinds", "carry", "carry_cost",
          "watch_piece", "watch_kinds", "watch", "auto_facts", "auto_cache", "auto_watch", "auto_words", "auto", "main"]

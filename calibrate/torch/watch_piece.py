@@ -4,6 +4,7 @@ import torch
 from calls import bytes_of, draws_again, draws_numbers, layout_of, scalars_of, tensors_in
 from carry_storage import key_of, untyped_of
 from clocks import HostClock, MemoryClock
+from foreach import foreach_notes
 from modules import ModuleNames
 from recorder import make_phases_one_after_another
 from roles import classify, named_tensors, parameters_of
@@ -116,7 +117,7 @@ class Piece:
         make_phases_one_after_another(self.nodes)
         self._begin_backward_with_its_gradient()
         self._classify()
-        self.fixed_bytes = self._unnamed_bytes()
+        self.fixed_bytes, self.notes = self._unnamed_bytes(), foreach_notes(self.found.optimizers)
         self.found = self.leaves = self._roots = self.modules = self._lifetimes = None
 
     def _leave_out_tail(self):

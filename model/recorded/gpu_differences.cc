@@ -14,6 +14,9 @@ bool HasCall(const RecordedStep& recorded, std::string_view part) {
                      [part](const RecordedCall& call) { return Has(call, part); });
 }
 
+// The recorder's note (calibrate/torch/foreach.py) where no optimizer takes lists of tensors on a GPU either.
+bool IsWithoutForeach(const std::string& note) { return note.starts_with("optimizer without foreach: "); }
+
 Bytes BytesOfUse(const RecordedStep& recorded, RecordedUse use) {
   Bytes bytes = 0;
   for (std::size_t t = 0; t < recorded.uses.size(); ++t) {
@@ -118,6 +121,7 @@ class Differences {
   void Optimizer() {
     const bool updates = recorded_.step.first_update < static_cast<OpId>(recorded_.step.ops.size());
     if (!updates || HasCall(recorded_, "_foreach") || HasCall(recorded_, "_fused")) return;
+    if (std::ranges::any_of(recorded_.about.notes, IsWithoutForeach)) return;
     all_.push_back({.what = "temporaries of the optimizer, which takes foreach=True on a GPU",
                     .update = BytesOfUse(recorded_, RecordedUse::kWeights),
                     .source = "torch.optim: foreach takes about the size of the parameters more than the loop"});

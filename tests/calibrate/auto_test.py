@@ -181,6 +181,108 @@ def a_cache_that_takes_no_file_costs_a_sentence():
     assert len(loop.told) == 2 and "the plan is not kept" in loop.told[0], loop.told
 
 
+def refused(words, **asked):
+    """By `auto` itself, with one line in which no option of the command line occurs; the model keeps no hook."""
+    import spillway.torch
+    network = NETWORKS["unet"][0]().train()
+    try:
+        spillway.torch.auto(network, **asked)
+    except spillway.SpillwayError as error:
+        text = str(error)
+        assert all(word in text for word in words) and "--" not in text and "\n" not in text, (asked, text)
+        assert nothing_left() and not network._forward_pre_hooks
+        return
+    raise AssertionError("not refused: %s" % asked)
+
+
+@test
+def arguments_that_are_wrong_are_refused_before_training():
+    for memory in (None, True, [], b"11 GB", 0, -1, 0.5, float("nan"), float("inf"), 2 ** 63, "", "11", "11 G", "11 gb"):
+        refused(["memory: expected bytes as a number", "found %r" % (memory,)], memory=memory)
+    for margin in (100, -1, "ten", []):
+        refused(["margin: expected a number from 0 to 90", "found '%s'" % (margin,)], memory="11 GB", margin=margin)
+    refused(["strategy: ", "'bst'", "did you mean 'best'"], memory="11 GB", strategy="bst")
+    refused(["strategy: expected a text", "None"], memory="11 GB", strategy=None)
+    refused(["link: expected a rate", "'10GB'"], memory="11 GB", link="10GB")
+    refused(["link: expected a text", "10"], memory="11 GB", link=10)
+    for kinds in (0, "2", None):
+        refused(["kinds: expected a whole number"], memory="11 GB", kinds=kinds)
+
+
+@test
+def sizes_are_read_as_the_program_reads_them():
+    import spillway
+    from spillway.asked import SMALLEST, size_in_words
+    from spillway.running import run
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "step.json")
+        with open(path, "w") as file:
+            json.dump(SMALLEST, file)
+        texts = ["11GB", "11  GB", "11 GB ", " 11 GB", "011 GB", "00.5 GB", "1e3 MB", "1e-3 TB", "1.5 B", "2.0 B", "11.GB",
+                 ".5 GB", "1_000 MB", "11 KB", "11 kB", "11 KiB", "11 kiB", "11 PB", "+11 GB", "-11 GB", "0 B", "0.4 B", "1e400 GB",
+                 "0.0000000001 GB", "9000000 TB", "9300000 TB", "11GB/s", "11\tGB", "\uff11 GB", "11 TiB", "GB", "1e GB", ""]
+        for text in texts:
+            _, told = run([os.environ["SPILLWAY_PROGRAM"], "plan", path, "--strategy", "in-core", "--for", "torch",
+                           "-o", os.path.join(folder, "plan.json"), "--memory", text])
+            try:
+                ours = size_in_words(text) == text
+            except spillway.SpillwayError:
+                ours = False
+            assert ours == ("expected a" not in told), (text, ours, told)
+    sizes = {11 * 10 ** 9: "11 GB", 11e9: "11 GB", 1500000: "1500 kB", 11 * 2 ** 30: "11811160064 B", 1: "1 B", 1000.7: "1 kB"}
+    assert {count: size_in_words(count) for count in sizes} == sizes
+
+
+@test
+def plans_take_bytes_as_numbers_and_speak_of_arguments():
+    import spillway
+    from spillway.asked import SMALLEST
+    in_bytes, in_words = (spillway.plan(SMALLEST, memory, "in-core") for memory in (11 * 10 ** 9, "11 GB"))
+    assert in_bytes.content == in_words.content and in_bytes.capacity_bytes > 9 * 10 ** 9
+    for asked, words in (({"memory": None}, "memory: "), ({"memory": "11 GB", "margin": 100}, "margin: "),
+                         ({"memory": 1000}, "memory: "), ({"memory": "11 GB", "machine": 3}, "machine: ")):
+        try:
+            spillway.plan(SMALLEST, **asked)
+            assert False, asked
+        except spillway.SpillwayError as error:
+            assert str(error).startswith(words) and "--" not in str(error), error
+
+
+@test
+def memory_in_bytes_is_that_of_the_text():
+    plain, loop = Loop(), Loop(HUGE)
+    import spillway.torch
+    network, told = NETWORKS["unet"][0]().train(), io.StringIO()
+    with contextlib.redirect_stderr(told):
+        carrier = spillway.torch.auto(network, HUGE, margin=0)
+    assert carrier.asked["memory"] == "1000 GB" and loop.same(plain)
+    carrier.detach()
+
+
+@test
+def whatever_fails_while_a_plan_is_made_training_goes_on():
+    import spillway.torch
+    plain = Loop()
+
+    def fails(*_, **__):
+        raise OSError(28, "No space left on device")
+    places = [(spillway, "plan"), (spillway.torch, "found")]
+    if not OLD_IN_QUICK:
+        places += [(spillway.torch, name) for name in ("facts_of", "recording_of", "in_core_facts")]
+    for owner, name in places:
+        usual = getattr(owner, name)
+        setattr(owner, name, fails)
+        try:
+            loop = Loop(HUGE)
+        finally:
+            setattr(owner, name, usual)
+        assert loop.same(plain) and loop.at_end == "plain" and nothing_left(), name
+        assert len(loop.told) == 1 and "OSError: [Errno 28] No space left" in loop.told[0], (name, loop.told)
+        assert loop.told[0].endswith("training goes on without one"), loop.told
+        for file in kept_files():
+            os.remove(os.path.join(spillway_torch.cache_folder(), file))
+
+
 @test
 def interrupted_in_each_phase_nothing_is_left_behind():
     import spillway.torch

@@ -490,6 +490,73 @@ def test_views_changed_in_place():
     expect("aten.new_zeros.default" in [node["op"] for node in run["nodes"]], "no copy by strides")
 
 
+class Scored(nn.Module):
+    """Bags of words, folded into an image, with a loss of its own."""
+
+    def __init__(self, loss, reduction):
+        super().__init__()
+        self.words, self.body = nn.EmbeddingBag(9, 32), nn.Linear(32, 8 * 4)
+        self.loss, self.reduction = loss, reduction
+
+    def forward(self, bags, to):
+        image = nn.functional.fold(self.body(self.words(bags)).reshape(4, 8, 4), (3, 3), (2, 2)).flip(3)
+        made = self.loss(image.sigmoid(), to, reduction=self.reduction)
+        return made.sum() if self.reduction == "none" else made
+
+
+def test_results_whose_storage_is_larger_than_they_are():
+    """A loss keeps the storage of its elements when it is one number; fakes have four bytes."""
+    functional, peaks = nn.functional, []
+    losses = [functional.mse_loss, functional.smooth_l1_loss, functional.binary_cross_entropy, functional.l1_loss,
+              functional.soft_margin_loss] + ([] if OLD else [functional.huber_loss])
+    for loss, reduction in [(loss, "mean") for loss in losses] + [(losses[0], "sum"), (losses[2], "none")]:
+        torch.manual_seed(1)
+        job = Job(Scored(loss, reduction), [torch.randint(0, 9, (4, 5)), torch.rand(4, 2, 3, 3)])
+        run, listed = (job.record(how, times=None) for how in ("run", "calls"))
+        sizes = [[[result.get("bytes") for result in node["results"]] for node in step["nodes"]] for step in (run, listed)]
+        differ = [(node["op"],) + pair for node, pair in zip(run["nodes"], zip(*sizes)) if pair[0] != pair[1]]
+        expect(not differ and len(sizes[0]) == len(sizes[1]), "%s %s: %s" % (loss.__name__, reduction, differ))
+        peaks.append([spillway_torch.peak_of(spillway_torch.argparse.Namespace(**step)) for step in (run, listed)])
+    expect(OLD or all(one == other for one, other in peaks), peaks)
+
+
+def test_a_loss_of_broadcast_operands():
+    network = nn.Linear(1, 1)
+    for how in ("run", "calls"):
+        step = record(lambda x, to: nn.functional.mse_loss(network(x), to), [torch.rand(64, 1), torch.rand(1, 48)], how=how,
+                      times=None, repetitions=1)
+        made = [result["bytes"] for node in step["nodes"] for result in node["results"] if node["op"] == "aten.mse_loss.default"]
+        expect(made == [4 * 64 * 48], "%s: %s" % (how, made))
+
+
+def test_optimizers_without_foreach_are_noted():
+    """Where a GPU would take lists, nothing is said."""
+    rules = torch.optim
+    told = {"optimizer without foreach: AdamW (foreach=False)": functools.partial(rules.AdamW, foreach=False),
+            "optimizer without foreach: Tiny (no such option)": Tiny, None: rules.AdamW}
+    for note, rule in told.items():
+        job = Job(small("unet").network, small("unet").batch, rule=rule)
+        for how in ("run", "calls"):
+            notes = [each for each in job.record(how, times=None)["made"]["notes"] if each.startswith("optimizer")]
+            expect(notes == ([] if note is None else [note]), "%s: %s" % (how, notes))
+    network = nn.Linear(2, 2)
+    both = [rules.SGD(network.parameters(), 0.1, foreach=False), rules.SGD(network.parameters(), 0.1)]
+    expect(spillway_torch.foreach_notes(both) == [] and spillway_torch.foreach_notes([]) == [], "one of them may")
+
+
+class Tiny(torch.optim.Optimizer):
+    """A rule of one's own."""
+
+    def __init__(self, parameters, lr):
+        super().__init__(parameters, {"lr": lr})
+
+    @torch.no_grad()
+    def step(self):
+        for group in self.param_groups:
+            for parameter in group["params"]:
+                parameter.add_(parameter.grad, alpha=-group["lr"])
+
+
 def test_mistakes_are_told():
     job = small("unet")
     refused(["pass a list of tensors"], lambda: record(job.forward, job.batch[0], job.update))

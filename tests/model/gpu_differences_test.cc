@@ -86,6 +86,14 @@ TEST_CASE("the peak there lies between the least and the most that they make of 
   CHECK(peak.high == footprint.PeakBytes() + 32 * kMiB + 11048);
 }
 
+TEST_CASE("an optimizer that was told foreach=False has no lists on a GPU either") {
+  RecordedStep step = *Step("cpu");
+  step.about.notes = {"gradients that were there were set aside: the step begins without"};
+  CHECK(Find(DifferencesOnGpu(step), "foreach") != nullptr);
+  step.about.notes.emplace_back("optimizer without foreach: AdamW (foreach=False)");
+  CHECK(Find(DifferencesOnGpu(step), "foreach") == nullptr);
+}
+
 TEST_CASE("an optimizer that is foreach already, and a recording of a GPU, differ in nothing of that") {
   CHECK(Find(DifferencesOnGpu(*Step("cpu", "aten._foreach_addcdiv_.ScalarList")), "foreach") == nullptr);
   const auto gpu = Step("cuda");

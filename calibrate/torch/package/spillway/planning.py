@@ -5,18 +5,12 @@ import subprocess
 import tempfile
 from typing import Any, Dict, List, Optional, Union
 
+from .asked import SpillwayError, check_asked, in_words_of_python, words_of
 from .program_here import FOLDER, program, version
 from .running import run
 
 Step = Union[str, "os.PathLike[str]", Dict[str, Any]]
-
-
-class SpillwayError(RuntimeError):
-    """The program's own message. `status`: what it exited with."""
-
-    def __init__(self, message: str, status: int = 2) -> None:
-        super().__init__(message)
-        self.status = status
+Memory = Union[str, int, float]
 
 
 class DoesNotFit(SpillwayError):
@@ -57,20 +51,27 @@ class Plan:
             self.strategy, self.peak_bytes / 1e9, self.capacity_bytes / 1e9, self.step_s)
 
 
-def plan(step: Step, memory: str, strategy: str = "best", machine: Optional[str] = None,
+def plan(step: Step, memory: Memory, strategy: str = "best", machine: Optional[str] = None,
          margin: Optional[float] = None, link: Optional[str] = None) -> Plan:
     """The plan of a recorded step (a file, or what `spillway.torch.record` returned) for a card of so much memory.
 
-    `margin`: percent of the card left free, 10 unless given. `link`: rate of copies. Long searches show their progress.
-    DoesNotFit, SpillwayError: with the program's message; nothing is written then.
+    `memory`: "11 GB", or bytes as a number. `margin`: percent of the card left free, 10 unless given. `link`: rate of
+    copies. Long searches show their progress. DoesNotFit, SpillwayError: with the program's message; nothing is written then.
     """
+    words = words_of(memory, strategy=strategy, machine=machine, margin=margin, link=link)
     found = checked_program()
     with tempfile.TemporaryDirectory(prefix="spillway-") as folder:
         path, out = _file_of(step, folder), os.path.join(folder, "plan.json")
-        words = [found, "plan", path, "--memory", memory, "--strategy", strategy, "--for", "torch", "-o", out]
-        for option, value in (("--machine", machine), ("--margin", margin), ("--link", link)):
-            words += [] if value is None else [option, str(value)]
-        return _made(words, out)
+        return _made([found, "plan", path, "--for", "torch", "-o", out] + words, out)
+
+
+def check(memory: Memory, strategy: str = "best", machine: Optional[str] = None, margin: Optional[float] = None,
+          link: Optional[str] = None) -> str:
+    """The memory as a text, if steps can be planned with these arguments of `plan`.
+
+    SpillwayError: they cannot; the message names the argument.
+    """
+    return check_asked(checked_program(), memory, strategy=strategy, machine=machine, margin=margin, link=link)
 
 
 def checked_program() -> str:
@@ -109,8 +110,8 @@ def _file_of(step: Step, folder: str) -> str:
 def _made(words: List[str], out: str) -> Plan:
     status, told = run(words)
     if status == 3:
-        raise DoesNotFit(told, status)
+        raise DoesNotFit(in_words_of_python(told), status)
     if status:
-        raise SpillwayError(told or "the program ended with status %d" % status, status)
+        raise SpillwayError(in_words_of_python(told) or "the program ended with status %d" % status, status)
     with open(out, encoding="utf-8") as file:
         return Plan(json.load(file), told)
