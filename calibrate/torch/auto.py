@@ -73,8 +73,8 @@ class Auto:
         """What is kept of this loop. Where the loop cannot be described, nothing is, and the loop is watched."""
         try:
             facts = facts_of(module, args, kwargs, self.device, self.asked)
-            if not facts["batch"]:
-                raise ValueError("no tensor is seen among the model's arguments")
+            if kwargs is None or not facts["batch"]:
+                raise ValueError("no batch is seen among the model's arguments")
             self.cached = CachedPlan(facts)
         except Exception as error:
             self.unkept = "the loop cannot be described (%s)" % first_line(error)

@@ -32,7 +32,8 @@ def where_trained(model):
 
 
 def keywords_of_call(module):
-    """The keyword arguments with which `module` is called, asked in a hook for all modules, which is not given them."""
+    """The keyword arguments with which `module` is called, asked in a hook for all modules, which is not given them.
+    None: they are not seen."""
     frame = sys._getframe(1)
     for _ in range(CALLERS):
         frame = frame.f_back
@@ -40,7 +41,7 @@ def keywords_of_call(module):
             break
         if frame.f_locals.get("self") is module and isinstance(frame.f_locals.get("kwargs"), dict):
             return frame.f_locals["kwargs"]
-    return {}
+    return None
 
 
 def tensors_within(batch):

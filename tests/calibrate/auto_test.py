@@ -390,6 +390,7 @@ def the_digest_sees_the_batch_wherever_it_lies_and_no_addresses():
             args, kwargs = tree(torch.zeros(rows, 64))
             places.append(place_of(Takes(read, act=lambda x: x), *args, **kwargs))
         assert places[0] is not None and places[0] == places[1] != places[2], (number, places)
+    assert spillway_torch.keywords_of_call(small()) is None  # asked outside of its call
     hidden = torch.zeros(4, 64)
     assert place_of(Takes(lambda: hidden)) is None  # no batch is seen: no cached plan
 
