@@ -475,7 +475,7 @@ def a_second_auto_takes_the_first_one_off_and_a_carrier_both():
     torch_of = spillway.torch
     network = nn.Linear(4, 4)
     first, second = (torch_of.auto(network, "8 GB") for _ in range(2))
-    assert first.phase == "plain" and second.phase == "waiting" and len(network._forward_pre_hooks) == 1
+    assert first.phase == "plain" and second.phase == "waiting" and not first.handles and len(second.handles) == 1
     kept = network(torch.randn(2, 4)).square()
     watcher = second.inner
     assert second.phase == "watching" and watcher.attached and watcher.open
@@ -483,7 +483,7 @@ def a_second_auto_takes_the_first_one_off_and_a_carrier_both():
     assert second.phase == "plain" and watcher.attached is None and not watcher.open
     with tempfile.TemporaryDirectory() as folder:
         by_hand = torch_of.watch(os.path.join(folder, "step.json"), device="cpu").attach(network)
-    assert third.phase == "plain" and not network._forward_pre_hooks and by_hand.attached
+    assert third.phase == "plain" and not third.handles and by_hand.attached
     by_hand.detach()
     kept.sum().backward()
     assert nothing_left() and network not in torch_of.ATTACHED

@@ -26,7 +26,7 @@ TEST_CASE("help and version go to standard output, mistakes to standard error") 
   CHECK(verbose.status == 0);
   CHECK(Contains(verbose.out, Spillway({"--version"}).out + "profiles and scenarios: "));
   CHECK(Contains(verbose.out, "\ncached plans: /"));
-  CHECK(Contains(verbose.out, "/spillway\n"));
+  CHECK(Contains(verbose.out, "/spillway/plans\n"));
   const Outcome help = Spillway({"--help"});
   CHECK(help.status == 0);
   for (const char* part : {"run", "compare", "plan", "list", "show", "Examples:", "Exit status:"}) {
