@@ -19,7 +19,7 @@ struct SavedTensors {
   bool globally_pooled_input = false;  // average pooling over the whole image: its input
   bool wide_mask = false;              // dropout: the mask in the type of what it multiplies; false: a byte
   bool repeated_scale = false;         // instance norm: its scale repeated for each sample
-  bool labels = false;  // the loss: int64 labels; a gradient of the log-probabilities, in backward alone
+  bool labels = false;                 // the loss: int64 labels; a gradient of the log-probabilities, in backward alone
   // A convolution that is frozen: its input, which its weight's gradient alone would read.
   bool frozen_convolution_input = false;
   bool fused_attention = true;  // false: attention is written out, whatever its layer says
