@@ -3,6 +3,7 @@
 #ifndef SPILLWAY_TESTS_CPU_STEP_RUNNER_H_
 #define SPILLWAY_TESTS_CPU_STEP_RUNNER_H_
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -146,6 +147,19 @@ class StepRunner {
   std::vector<std::vector<std::int32_t>> labels_;  // by layer
   std::vector<Values> running_;                    // by layer
 };
+
+// Slope of the loss when a parameter moves along `direction`, a unit vector.
+inline double Slope(StepRunner& run, const std::string& parameter, const Values& direction, float step) {
+  const std::span<float> data = run.Data(run.Find(parameter));
+  const Values start(data.begin(), data.end());
+  const auto loss_at = [&](float distance) {
+    for (std::size_t i = 0; i < data.size(); ++i) data[i] = start[i] + distance * direction[i];
+    return run.LossOfForward();
+  };
+  const double slope = (loss_at(step) - loss_at(-step)) / (2 * static_cast<double>(step));
+  std::copy(start.begin(), start.end(), data.begin());
+  return slope;
+}
 
 }  // namespace spillway
 

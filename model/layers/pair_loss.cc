@@ -37,32 +37,25 @@ void Backward(StepWriter& b) {
   if (b.WantsGradient(1)) b.EmitInputGradient(1, PairOp(b, kFunction, Pass::kBackward, {}));
 }
 
+template <PairFunction kFunction>
+constexpr LayerKind PairLoss(const char* name, const char* description) {
+  return {.name = name,
+          .description = description,
+          .min_inputs = 2,
+          .max_inputs = 2,
+          .keys = kWeightKey,
+          .loss = true,
+          .autocast = AutocastTo::kWide,
+          .infer = Infer,
+          .forward = Forward<kFunction>,
+          .backward = Backward<kFunction>};
+}
+
 }  // namespace
 
-const LayerKind kMseLossLayer{
-    .name = "mse_loss",
-    .description = "mean square of the difference of two inputs; the second is the target",
-    .min_inputs = 2,
-    .max_inputs = 2,
-    .keys = kWeightKey,
-    .loss = true,
-    .autocast = AutocastTo::kWide,
-    .infer = Infer,
-    .forward = Forward<PairFunction::kMeanSquare>,
-    .backward = Backward<PairFunction::kMeanSquare>,
-};
-
-const LayerKind kBceLossLayer{
-    .name = "bce_loss",
-    .description = "binary cross-entropy of the first input's sigmoid; the second is the target",
-    .min_inputs = 2,
-    .max_inputs = 2,
-    .keys = kWeightKey,
-    .loss = true,
-    .autocast = AutocastTo::kWide,
-    .infer = Infer,
-    .forward = Forward<PairFunction::kBinaryCrossEntropy>,
-    .backward = Backward<PairFunction::kBinaryCrossEntropy>,
-};
+const LayerKind kMseLossLayer = PairLoss<PairFunction::kMeanSquare>(
+    "mse_loss", "mean square of the difference of two inputs; the second is the target");
+const LayerKind kBceLossLayer = PairLoss<PairFunction::kBinaryCrossEntropy>(
+    "bce_loss", "binary cross-entropy of the first input's sigmoid; the second is the target");
 
 }  // namespace spillway

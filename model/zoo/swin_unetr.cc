@@ -1,5 +1,5 @@
-// SwinUNETR (Hatamizadeh et al. 2022, arXiv 2201.01266), as MONAI has it: the stages of a Swin transformer over a volume as
-// the encoder of a U-Net, its windows 7x7x7, its first version of patch merging, instance norm without scale and shift.
+// SwinUNETR (Hatamizadeh et al. 2022, arXiv 2201.01266), as MONAI has it. A Swin transformer over a volume is the encoder
+// of a U-Net. Windows are 7x7x7, patches merge by MONAI's first version, and instance norms have no scale and shift.
 //
 // Layers of kind permute that exchange no axes are copies that MONAI makes to lay a tensor's numbers out anew.
 #include <array>

@@ -24,10 +24,15 @@ struct ZooEntry {
   Network (*build)(const ZooOptions&);
 };
 const std::vector<ZooEntry>& Zoo();
-// Builds a network of the zoo with shapes inferred. Beside the table's names, "resnet<depth>" for any depth 3n+2
-// (n >= 8 bottleneck blocks, spread as in ResNet-152) , "vgg<depth>" for any depth 16+5k (vDNN) "nnunet-3d-<stages>"
-// for 2 to 8 stages and "swin-unetr-<features>" for multiples of 12 are understood.
-// Throws UserError for an unknown name (nearest named) or a size the network cannot take.
+// Builds a network of the zoo with shapes inferred. Four families take names beside those of the table:
+//
+//   resnet<depth>            depth 3n+2, n >= 8 bottleneck blocks, spread as in ResNet-152
+//   vgg<depth>               depth 16+5k (vDNN)
+//   nnunet-3d-<stages>       2 to 8 stages
+//   swin-unetr-<features>    multiples of 12
+//
+// Throws UserError for an unknown name (nearest named), for a size that the network cannot take (sizes beside it named),
+// and for frames or classes that the network does not have.
 Network BuildZooNetwork(const std::string& name, const ZooOptions& options);
 
 }  // namespace spillway

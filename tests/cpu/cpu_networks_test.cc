@@ -70,19 +70,6 @@ double Norm(const Values& values) {
   return std::sqrt(sum);
 }
 
-// Slope of the loss when a parameter moves along `direction`, a unit vector.
-double Slope(StepRunner& run, const std::string& parameter, const Values& direction, float step) {
-  const std::span<float> data = run.Data(run.Find(parameter));
-  const Values start(data.begin(), data.end());
-  const auto loss_at = [&](float distance) {
-    for (std::size_t i = 0; i < data.size(); ++i) data[i] = start[i] + distance * direction[i];
-    return run.LossOfForward();
-  };
-  const double slope = (loss_at(step) - loss_at(-step)) / (2 * static_cast<double>(step));
-  std::copy(start.begin(), start.end(), data.begin());
-  return slope;
-}
-
 }  // namespace
 
 TEST_CASE("the network of everything has the ops that are easy to get wrong") {

@@ -33,20 +33,6 @@ Plan DrawnPlan(const TrainingStep& step, Random& random) {
   return plan;
 }
 
-// Slope of the loss when the parameter moves along `direction`, a unit vector.
-double Slope(StepRunner& run, const std::string& parameter, const Values& direction) {
-  constexpr float kStep = 1e-3f;
-  const std::span<float> data = run.Data(run.Find(parameter));
-  const Values start(data.begin(), data.end());
-  const auto loss_at = [&](float distance) {
-    for (std::size_t i = 0; i < data.size(); ++i) data[i] = start[i] + distance * direction[i];
-    return run.LossOfForward();
-  };
-  const double slope = (loss_at(kStep) - loss_at(-kStep)) / (2 * static_cast<double>(kStep));
-  std::copy(start.begin(), start.end(), data.begin());
-  return slope;
-}
-
 // Of all parameters; returns those whose gradients the loss's rounding does not hide.
 std::set<std::string> CheckSlopes(const Network& network) {
   StepRunner run(network, {});
@@ -67,7 +53,7 @@ std::set<std::string> CheckSlopes(const Network& network) {
     INFO(parameter << ", gradient " << length);
     if (!(length < 3e-3)) {
       for (float& value : gradient) value = static_cast<float>(value / length);
-      CHECK(Slope(run, parameter, gradient) == Approx(length).epsilon(0.03).margin(1e-3));
+      CHECK(Slope(run, parameter, gradient, 1e-3f) == Approx(length).epsilon(0.03).margin(1e-3));
       checked.insert(parameter);
     }
   }

@@ -7,28 +7,15 @@
 #include "model/unroll/unroll.h"
 #include "model/zoo/network_builder.h"
 #include "tests/recorded_calls.h"
+#include "tests/step_of_layer.h"
 
 namespace spillway {
 namespace {
 
 std::vector<Launch> OfLayer(const Shape& image, const char* kind, const LayerAttributes& attributes, Pass pass,
                             std::size_t inputs = 1) {
-  NetworkBuilder b("around", image);
-  std::vector<LayerId> from;
-  for (std::size_t k = 0; k < inputs; ++k) {
-    LayerAttributes one;
-    one.out_channels = image.c;
-    from.push_back(b.Convolution("before" + std::to_string(k), kNetworkInput, one));
-  }
-  const Network network = b.Loss(b.Linear("fc", b.Add("x", kind, from, attributes), 3));
-  const TrainingStep step = BuildTrainingStep(network, StepOptionsByName("plain"));
-  std::vector<Launch> launches;
-  for (const Op& op : step.ops) {
-    const bool forward = op.pass == Pass::kForward;
-    if (op.pass == Pass::kUpdate || step.layer_names[Index(op.layer)] != "x") continue;
-    if (forward == (pass == Pass::kForward)) launches.push_back(LaunchOf(op));
-  }
-  return launches;
+  const StepOfLayer of = Around(image, kind, attributes, inputs);
+  return pass == Pass::kForward ? of.forward : of.backward;
 }
 
 void Alike(const RecordedArguments& call, std::vector<Launch> expected) {

@@ -9,8 +9,8 @@
 
 namespace spillway::cpu {
 
-// Elements from a buffer's beginning to the matrix of a head and a row of positions, which is of size x positions, one
-// line of it `rows` times as long; scores are dense, queries x keys.
+// Offsets in elements, from a buffer's beginning to the matrix of one head and one row of positions. The matrix has size x
+// positions elements. Its lines are `rows` times as far apart. Scores are dense: queries x keys.
 struct HeadBuffers {
   HeadSplit split;
 
