@@ -210,7 +210,9 @@ def micro_batches_are_two_kinds_in_one_plan(folder):
         watched = Watched(folder, name, how=how, steps=4, micro=3)
         assert watched.loop.same(plain), name
         assert len(watched.step.get("more", [])) == (2 if how == "attach" else 1), watched.said.getvalue()
-        for share, link in [(0.75, "1 GB/s"), (0.7, "20 GB/s")][:2 if DEEP else 1]:
+        # PyTorch 1.13 tells the ends of gradient functions alone: values count as taken for longer, and plans need more.
+        tight = 0.74 if OLD and name == "odd" else 0.7
+        for share, link in [(0.75, "1 GB/s"), (tight, "20 GB/s")][:2 if DEEP else 1]:
             plan = watched.plan(share, link)
             carrier, loop = carried(plan, name, how, steps=3, micro=3)
             assert loop.same(plain if len(plain.losses) == len(loop.losses) else Loop(name, steps=3, micro=3)), name

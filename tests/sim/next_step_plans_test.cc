@@ -96,6 +96,14 @@ TEST_CASE("random plans of recorded steps with gaps to the next step compute the
   CHECK(gaps >= plans);
 }
 
+// Two ops in place read each other's results; what an entry reads was asked for round and round.
+TEST_CASE("an entry whose results in place lead to one another and back is lowered") {
+  const std::uint64_t seed = 389;
+  const Runtime runtime = RuntimeOf(seed);
+  DrawnRecording r(RecordedText(seed).Draw(), runtime);
+  CHECK(CheckPlanOf(r, DrawnPlan(r.step(), runtime, seed)));
+}
+
 TEST_CASE("changed Programs of plans with gaps to the next step are judged rightly") {
   MutationTally tally;
   int programs = 0, resting = 0;

@@ -107,15 +107,19 @@ void VisitSources(PlanWalk& w, TensorId tensor, OpId op) {
   }
 }
 
-// One of the ops that would run for `result` reads the tensor.
-bool IsReadFor(const PlanWalk& w, TensorId result, TensorId tensor, const Recomputation& entry) {
+// One of the ops that would run for `result` reads the tensor. `seen`: results asked before, since ops in place may lead from
+// one to another and back.
+bool IsReadFor(const PlanWalk& w, TensorId result, TensorId tensor, const Recomputation& entry,
+               std::vector<TensorId>& seen) {
+  if (std::find(seen.begin(), seen.end(), result) != seen.end()) return false;
+  seen.push_back(result);
   for (const OpId writer : w.in.tables.uses.writers[Index(result)]) {
     if (writer > entry.run) break;
     for (const Touch& touch : w.in.tables.Touches(writer)) {
       if (touch.access == Access::kWrite || touch.tensor == result) continue;
       if (touch.tensor == tensor) return true;
       const bool temporary = !w.state[touch.tensor].OnDevice() && !w.in.IsUsedFrom(entry.before, touch.tensor);
-      if (temporary && IsReadFor(w, touch.tensor, tensor, entry)) return true;
+      if (temporary && IsReadFor(w, touch.tensor, tensor, entry, seen)) return true;
     }
   }
   return false;
@@ -148,8 +152,9 @@ bool KeepsResult(const PlanWalk& w, TensorId tensor) {
 }
 
 bool Reads(const PlanWalk& w, const Recomputation& entry, TensorId tensor) {
+  std::vector<TensorId> seen;
   for (const auto& [result, access, last] : w.in.tables.Touches(entry.run)) {
-    if (access != Access::kRead && IsReadFor(w, result, tensor, entry)) return true;
+    if (access != Access::kRead && IsReadFor(w, result, tensor, entry, seen)) return true;
   }
   return false;
 }
